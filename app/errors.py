@@ -1,0 +1,89 @@
+"""Every error this project raises on purpose, in one tree.
+
+VitalsError
+├── SettingsError            the start is refused; one line says what to set
+├── StoreUnavailable         the store did not answer: fail closed
+├── SealBroken               a sealed record does not open under any key we hold
+├── CallerError              whoever asked can do something about it; the text says what
+│   ├── BadRequest           a malformed argument (date, field, collection, range)
+│   ├── NotPermitted         the grant or Oura's scopes do not cover this; names the scope
+│   ├── ReconnectRequired    the owner must sign in at the source again
+│   └── MembershipRequired   the source says 403: no active membership
+└── SourceError              the source failed; nothing the caller did
+    ├── SourceBusy           429 or 5xx after bounded retries
+    ├── SourceUnreachable    no usable connection, or it was cut
+    ├── SourceChanged        an answer of an unknown shape
+    └── TokenRefused         401 without a scope in the text (internal: leads to one refresh)
+
+Messages say what happened, the value that matters, and what to do next. They never carry a token, a code, a secret, an
+address with a query string, or a health reading.
+"""
+
+
+class VitalsError(Exception):
+    """Base of all errors raised here."""
+
+
+class SettingsError(VitalsError):
+    """A setting is missing or malformed; the start is refused."""
+
+
+class StoreUnavailable(VitalsError):
+    """The store could not be reached, or a lease was not free in time."""
+
+
+class SealBroken(VitalsError):
+    """A sealed record opens under none of the keys in `SECRET_KEY`."""
+
+
+class CallerError(VitalsError):
+    """The caller can act on this; the text says how."""
+
+
+class BadRequest(CallerError):
+    """An argument is malformed or contradicts another."""
+
+
+class NotPermitted(CallerError):
+    """A scope is missing. Not an expired token: signing in again without that scope changes nothing."""
+
+    def __init__(self, message: str, *, scope: str | None = None) -> None:
+        self.scope = scope
+        super().__init__(message)
+
+
+class ReconnectRequired(CallerError):
+    """The owner must sign in at the source again."""
+
+
+class MembershipRequired(CallerError):
+    """The source refused with 403: usually an ended membership."""
+
+
+class SourceError(VitalsError):
+    """The source failed in a way the caller did not cause."""
+
+
+class SourceBusy(SourceError):
+    """429 or 5xx, after what retries the rules allow."""
+
+    def __init__(self, message: str, *, status: int, retry_after_s: float | None = None) -> None:
+        self.status = status
+        self.retry_after_s = retry_after_s
+        super().__init__(message)
+
+
+class SourceUnreachable(SourceError):
+    """No connection, a deadline passed, or the answer was cut off."""
+
+
+class SourceChanged(SourceError):
+    """An answer that is not the documented one (HTML, another shape, an undocumented status)."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class TokenRefused(SourceError):
+    """The source answered 401 and named no scope: the access token is no longer good."""

@@ -1,0 +1,30 @@
+"""Who is asking. A `Caller` is the first argument of whatever touches a person's data."""
+
+import hashlib
+from dataclasses import dataclass
+
+SANDBOX_OWNER = "sandbox"
+READ_SCOPE = "health:read"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """One authenticated request: the owner it speaks for and the grant that lets it."""
+
+    owner: str  # an owner key, see `owner_key`
+    grant: str  # id of the grant the owner gave the app
+    client_id: str
+    scopes: frozenset[str]
+
+
+def normalise_email(address: str) -> str:
+    """Trim and case-fold an address, the way `OURA_OWNER_EMAIL` is compared."""
+    return address.strip().casefold()
+
+
+def owner_key(email: str) -> str:
+    """Name an owner in store keys and logs without writing the address down.
+
+    Derived from the address alone, so that removing it from `OURA_OWNER_EMAIL` shuts the owner's grants out at once.
+    """
+    return "o" + hashlib.sha256(b"vitals owner\0" + normalise_email(email).encode()).hexdigest()[:31]

@@ -1,0 +1,1 @@
+"""A stand-in for Oura with its measured behaviours, for the demo and the tests."""

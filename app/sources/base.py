@@ -1,0 +1,142 @@
+"""What a source is: its collections, the question put to one, and what came back."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+from app.identity import Caller
+
+Record = dict[str, object]  # one document, as the source sent it: unknown fields and values pass through untouched
+Progress = Callable[[int, int | None, str], Awaitable[None]]  # pages so far, pages expected if known, a few words
+
+
+class Kind(StrEnum):
+    """What a field's number or text means, so that a score is never read as a measurement."""
+
+    SCORE = "score"  # 1-100, no unit
+    MEASUREMENT = "measurement"  # a quantity with a unit
+    CATEGORY = "category"  # one of a few words
+    SERIES = "series"  # samples over time inside the record
+    TEXT = "text"  # the owner's own words
+    TIME = "time"  # an instant or a day
+    ID = "id"
+
+
+class DateKind(StrEnum):
+    """How a collection is filed under days."""
+
+    WAKE_DAY = "wake day"  # a night belongs to the day one wakes up on
+    ACTIVITY_DAY = "activity day, 04:00 to 04:00, named after its first date"
+    CALENDAR_DAY = "calendar day"
+    START_DAY = "start day"
+    SPAN = "every day from start to end"  # tags and rest periods
+    INSTANT = "instant, counted to the owner's local day"  # heart rate, battery
+    UNDATED = "no day"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a record; nested ones are dotted (`contributors.deep_sleep`)."""
+
+    name: str
+    kind: Kind
+    unit: str | None  # "s", "ms (RMSSD)", "bpm", "kcal", "m", "°C deviation" …; None: no unit
+    meaning: str
+    values: tuple[str, ...] = ()  # known values of a category; others may appear
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A kind of record at a source."""
+
+    source: str  # "oura"
+    name: str  # "daily_sleep"
+    carries: str  # one sentence
+    date_kind: DateKind
+    scope: str | None  # the source's scope that unlocks it; None: any sign-in
+    fields: tuple[Field, ...]
+    dense: bool = False  # a stream of samples: asked by instants, can be bucketed
+    takes_fields: bool = True  # the source itself can leave fields out
+    series: tuple[str, ...] = ()  # top-level fields left out at detail=summary
+    day_fields: tuple[str, ...] = ("day",)  # where the record's own day stands, in order of trying
+    window_days: int | None = None  # the longest range one request may span
+    margin_days: int = 0  # asked on both sides and dropped again, because the source shifts days
+    notes: tuple[str, ...] = ()  # what a reader must know to read it right
+
+    @property
+    def qualified(self) -> str:
+        """`oura.daily_sleep`."""
+        return f"{self.source}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class DateRange:
+    """Local days, both included, in the owner's zone."""
+
+    start: date
+    end: date
+    zone: ZoneInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a question brought, with everything needed to say how complete it is."""
+
+    records: tuple[Record, ...]  # de-duplicated, sorted by day and time, only those inside the range
+    pages: int
+    complete: bool
+    trimmed: int = 0  # records asked for as margin and dropped
+    pagination_cycle: bool = False
+    rate_limited: bool = False  # a 429 was met and waited out, or ended a window
+    failures: tuple[str, ...] = ()  # one sentence for each window that did not arrive
+    scopes_refused: frozenset[str] = field(default_factory=frozenset)
+
+
+class Source(Protocol):
+    """One place data comes from, as the tools see it."""
+
+    @property
+    def name(self) -> str:
+        """`oura`."""
+
+    @property
+    def synthetic(self) -> bool:
+        """True when everything it gives is sample data."""
+
+    @property
+    def collections(self) -> Mapping[str, Collection]:
+        """Its collections by bare name."""
+
+    async def granted(self, caller: Caller) -> frozenset[str] | None:
+        """Return the scopes the owner gave us at the source; None when the source did not say."""
+
+    async def timezone(self, caller: Caller) -> ZoneInfo | None:
+        """Return the owner's zone as known from the sign-in; None when unknown."""
+
+    async def fetch(
+        self,
+        caller: Caller,
+        collection: Collection,
+        days: DateRange | None,
+        *,
+        fields: tuple[str, ...] = (),
+        latest: bool = False,
+        progress: Progress | None = None,
+    ) -> Fetched:
+        """Bring every record of the range.
+
+        Args:
+            caller: Who asks, and so whose credential is used.
+            collection: One of `collections`.
+            days: The range; None for a collection without days and for `latest`.
+            fields: Top-level fields wanted; empty for all. What the source cannot leave out is left out here.
+            latest: Only the newest record (dense collections only).
+            progress: Told after each page.
+
+        Raises:
+            NotPermitted: The source's scope is missing; no request was made if that was known before.
+            ReconnectRequired, MembershipRequired, SourceError, StoreUnavailable: As named.
+        """

@@ -1,0 +1,1 @@
+"""Small durable records: the primitives, their two implementations, and sealing."""

@@ -1,0 +1,1 @@
+"""The HTTP edge: routes, middleware, and the owner's pages."""
