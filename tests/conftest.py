@@ -1,0 +1,8 @@
+"""Fixtures that every area uses."""
+
+import pytest
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
