@@ -65,11 +65,25 @@ class Collection:
     window_days: int | None = None  # the longest range one request may span
     margin_days: int = 0  # asked on both sides and dropped again, because the source shifts days
     notes: tuple[str, ...] = ()  # what a reader must know to read it right
+    also_scopes: frozenset[str] = frozenset()  # any of these unlocks it as well as `scope`
+    stamp_fields: tuple[str, ...] = ()  # where the record's instant stands, for the order inside a day
+    end_day_field: str | None = None  # SPAN only: where its last day stands; null: `open_ended` decides
+    open_ended: bool = False  # SPAN only: without an end it is still going on, else it was a single day
+    lookback_days: int = 0  # SPAN only: asked further back than the margin, since a span may have begun long ago
+    stride_days: int | None = None  # dense only: days worth one request of their own, so that several run side by side
 
     @property
     def qualified(self) -> str:
         """`oura.daily_sleep`."""
         return f"{self.source}.{self.name}"
+
+    def granted_by(self, scopes: frozenset[str] | None) -> bool | None:
+        """Whether these scopes of the source unlock it; None when the source did not say which it gave."""
+        if self.scope is None:
+            return True
+        if scopes is None:
+            return None
+        return self.scope in scopes or bool(self.also_scopes & scopes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,4 +153,13 @@ class Source(Protocol):
         Raises:
             NotPermitted: The source's scope is missing; no request was made if that was known before.
             ReconnectRequired, MembershipRequired, SourceError, StoreUnavailable: As named.
+        """
+
+    async def health(self, caller: Caller) -> Mapping[str, object]:
+        """Return facts about the owner's credential, without a call to the source and never a token.
+
+        Returns:
+            `credential` ("oauth" or "sandbox") and `state` ("live", "ended" or "none"); for a live or ended one also
+            `ended_why`, `scopes_granted`, `scopes_missing` (None: the source did not say), `access_token_age_s`,
+            `access_token_expires_in_s`, `access_token_length`, `last_renewed` (UTC, ISO 8601), `timezone`.
         """
