@@ -1,0 +1,127 @@
+"""What may be written to the log: events with allow-listed fields, and of libraries only where something happened.
+
+A field that is not listed is dropped, whatever it holds. Of a library's record, text and arguments are dropped too: they may
+quote a request. Neither exceptions nor tracebacks are printed, only their types and the place they came from.
+"""
+
+import logging
+import sys
+import traceback
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+from typing import Any, Literal, TextIO, cast
+
+import structlog
+
+# Names, never values of a person: no reading, token, code, secret, address of a person, query string, header or body.
+FIELDS = frozenset(
+    {
+        # requests
+        "method", "path", "status", "duration_ms",
+        # what failed and where
+        "error", "reason", "where", "module",
+        # who, by opaque names only
+        "owner", "grant", "client_host",
+        # what was done, and how much of it
+        "tool", "source", "collection", "step", "outcome", "generation", "attempt", "count", "pages", "days",
+        # the process
+        "version", "public_url", "host", "port", "workers", "store", "sandbox", "dropped",
+    }
+)  # fmt: skip
+_OF_STRUCTLOG = frozenset({"event", "level", "timestamp"})
+_LONGEST_VALUE = 200
+
+Log = structlog.typing.FilteringBoundLogger
+
+
+def get(name: str) -> Log:
+    """Return the logger of one module; call it with a fixed event name and fields of `FIELDS`."""
+    return cast("Log", structlog.get_logger(module=name))
+
+
+def configure(
+    *, level: str = "info", style: Literal["json", "text"] | None = None, stream: TextIO | None = None
+) -> None:
+    """Send every log of this process through the allow-list.
+
+    Args:
+        level: The least severe level of our own events that is written; libraries need a warning.
+        style: None chooses text on a terminal and json elsewhere.
+        stream: Where to; None is standard error.
+    """
+    out = stream or sys.stderr
+    if style is None:
+        style = "text" if out.isatty() else "json"
+    render = structlog.processors.JSONRenderer() if style == "json" else as_text
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            only_allowed,
+            render,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(out),
+        cache_logger_on_first_use=False,  # a later `configure` (a worker, a test) must reach loggers made before it
+    )
+    root = logging.getLogger()
+    root.handlers = [_FromLibraries()]
+    root.setLevel(logging.WARNING)
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "mcp", "httpx2", "httpcore2", "authlib", "asyncio"):
+        library = logging.getLogger(name)
+        library.handlers, library.propagate = [], True
+        library.setLevel(logging.WARNING)
+    logging.captureWarnings(capture=True)
+
+
+def only_allowed(_logger: object, _method: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
+    """Drop every field that is not in `FIELDS`, and say which names were dropped."""
+    kept = {key: _plain(value) for key, value in event.items() if key in FIELDS or key in _OF_STRUCTLOG}
+    if unknown := sorted(event.keys() - kept.keys()):
+        kept["dropped"] = ",".join(unknown)[:_LONGEST_VALUE]
+    return kept
+
+
+def as_text(_logger: object, _method: str, event: MutableMapping[str, Any]) -> str:
+    """Render for people: time, level, event, then the fields."""
+    fields = " ".join(f"{key}={value}" for key, value in event.items() if key not in _OF_STRUCTLOG)
+    time_of_day = str(event.get("timestamp", ""))[11:19]
+    return f"{time_of_day} {event.get('level', ''):7} {event.get('event', '')} {fields}".rstrip()
+
+
+def place(exc: BaseException) -> str:
+    """Name the innermost line of this project that an exception passed, or else its innermost line."""
+    frames = traceback.extract_tb(exc.__traceback__)
+    ours = [frame for frame in frames if "/app/" in frame.filename]
+    if not frames:
+        return ""
+    frame = (ours or frames)[-1]
+    return f"{'/'.join(Path(frame.filename).parts[-2:])}:{frame.lineno}"
+
+
+def kind(exc: BaseException) -> str:
+    """Name an exception's type, and those inside a group, without its text."""
+    if isinstance(exc, BaseExceptionGroup):
+        return f"{type(exc).__name__}({','.join(kind(inner) for inner in exc.exceptions[:5])})"
+    return type(exc).__name__
+
+
+class _FromLibraries(logging.Handler):
+    """Turns a standard library log record into an event that carries nothing of its message."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        fields = {"module": record.name, "where": f"{record.module}:{record.lineno}"}
+        if record.exc_info and record.exc_info[1] is not None:
+            fields["error"] = kind(record.exc_info[1])
+            fields["where"] = place(record.exc_info[1]) or fields["where"]
+        structlog.get_logger().log(max(record.levelno, logging.DEBUG), "library_log", **fields)
+
+
+def _plain(value: object) -> str | int | float | bool | None:
+    """Keep plain values; of text one short line without a query string; of anything else its type."""
+    if isinstance(value, bool | int | float | None):
+        return value
+    if not isinstance(value, str):
+        return type(value).__name__
+    line = " ".join(value.split())[:_LONGEST_VALUE]
+    return line.split("?", 1)[0] if "://" in line or line.startswith("/") else line
