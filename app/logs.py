@@ -1,6 +1,6 @@
 """What may be written to the log: events with allow-listed fields, and of libraries only where something happened.
 
-A field that is not listed is dropped, whatever it holds. Of a library's record, text and arguments are dropped too: they may
+A field that is not listed is dropped, whatever it holds. Of a record of a library, text and arguments go too: they may
 quote a request. Neither exceptions nor tracebacks are printed, only their types and the place they came from.
 """
 
@@ -25,7 +25,7 @@ FIELDS = frozenset(
         # what was done, and how much of it
         "tool", "source", "collection", "step", "outcome", "generation", "attempt", "count", "pages", "days",
         # the process
-        "version", "public_url", "host", "port", "workers", "store", "sandbox", "dropped",
+        "version", "public_url", "host", "port", "workers", "store", "sandbox", "reference", "dropped",
     }
 )  # fmt: skip
 _OF_STRUCTLOG = frozenset({"event", "level", "timestamp"})
@@ -65,8 +65,9 @@ def configure(
         cache_logger_on_first_use=False,  # a later `configure` (a worker, a test) must reach loggers made before it
     )
     root = logging.getLogger()
-    root.handlers = [_FromLibraries()]
+    root.handlers = [_FromStandardLibrary()]
     root.setLevel(logging.WARNING)
+    logging.getLogger("app").setLevel(level.upper())
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "mcp", "httpx2", "httpcore2", "authlib", "asyncio"):
         library = logging.getLogger(name)
         library.handlers, library.propagate = [], True
@@ -106,15 +107,22 @@ def kind(exc: BaseException) -> str:
     return type(exc).__name__
 
 
-class _FromLibraries(logging.Handler):
-    """Turns a standard library log record into an event that carries nothing of its message."""
+class _FromStandardLibrary(logging.Handler):
+    """Turns a record of `logging` into an event: ours keeps its fixed text and listed fields, a library's its place."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        fields = {"module": record.name, "where": f"{record.module}:{record.lineno}"}
+        """Write one record."""
+        ours = record.name.startswith("app.")
+        fields: dict[str, Any] = {"module": record.name}
+        if ours:
+            fields |= {key: value for key, value in vars(record).items() if key in FIELDS and key != "module"}
+        fields.setdefault("where", f"{record.module}:{record.lineno}")
         if record.exc_info and record.exc_info[1] is not None:
             fields["error"] = kind(record.exc_info[1])
             fields["where"] = place(record.exc_info[1]) or fields["where"]
-        structlog.get_logger().log(max(record.levelno, logging.DEBUG), "library_log", **fields)
+        # The text as written in the code, without its arguments.
+        event = str(record.msg).replace(" ", "_") if ours else "library_log"
+        structlog.get_logger().log(max(record.levelno, logging.DEBUG), event, **fields)
 
 
 def _plain(value: object) -> str | int | float | bool | None:

@@ -1,0 +1,134 @@
+"""What a request must be before anything reads it: for our host, from no foreign page, of a bounded size."""
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.web.replies import problem
+
+_DEFAULT_PORTS = {"https": 443, "http": 80}
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+MCP_PATHS = frozenset({"/mcp", "/mcp/"})
+ANY_HOST_PATHS = frozenset({"/healthz", "/readyz"})  # a platform's probe asks by the machine's own address
+MCP_BODY_BYTES = 4 * 1024 * 1024
+FORM_BODY_BYTES = 64 * 1024  # forms and registrations; the longest honest one is a few kB
+
+
+def known_hosts(public_url: str) -> frozenset[str]:
+    """Return every value of the Host header that means this service."""
+    parts = urlsplit(public_url)
+    host = parts.netloc
+    default = _DEFAULT_PORTS[parts.scheme]
+    if parts.hostname in {"127.0.0.1", "localhost", "::1"}:
+        return frozenset(f"{name}:{parts.port or default}" for name in _LOOPBACK)
+    return frozenset({host, f"{host}:{default}"} if parts.port is None else {host})
+
+
+class HostCheck:
+    """Refuses a request for another host with 421: a page that rebinds its name to us gets nothing.
+
+    Source: CVE-2025-66416; MCP 2025-11-25, Transports, security warning.
+    """
+
+    def __init__(self, app: ASGIApp, *, public_url: str) -> None:
+        self.app = app
+        self.hosts = known_hosts(public_url)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http" and scope["path"] not in ANY_HOST_PATHS:
+            hosts = Headers(scope=scope).getlist("host")
+            if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
+                await problem(421, "misdirected_request", "This service answers under PUBLIC_URL only.")(
+                    scope, receive, send
+                )
+                return
+        await self.app(scope, receive, send)
+
+
+class OriginCheck:
+    """Refuses a request that a foreign web page made: 403. Apps that are not web pages send no Origin.
+
+    On loopback, pages on loopback are let through: they are the owner's own tools (the MCP Inspector).
+    """
+
+    def __init__(self, app: ASGIApp, *, public_url: str) -> None:
+        self.app = app
+        self.own = public_url
+        self.local = urlsplit(public_url).hostname in {"127.0.0.1", "localhost", "::1"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        origins = Headers(scope=scope).getlist("origin")
+        if origins and not (len(origins) == 1 and self._ours(origins[0].lower())):
+            await problem(403, "forbidden_origin", "Web pages of other origins may not call this.")(
+                scope, receive, send
+            )
+            return
+        await self.app(scope, receive, send)
+
+    def _ours(self, origin: str) -> bool:
+        if origin == self.own:
+            return True
+        if not self.local:
+            return False
+        try:
+            parts = urlsplit(origin)
+            return parts.scheme in _DEFAULT_PORTS and parts.hostname in {"127.0.0.1", "localhost", "::1"}
+        except ValueError:
+            return False
+
+
+class BodyLimit:
+    """Ends a request whose body is larger than its path may take, with 413, before more of it is held in memory.
+
+    It acts when the body is first read: a request that is refused earlier (401) is refused as such, whatever its size.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        limit = MCP_BODY_BYTES if scope["path"] in MCP_PATHS else FORM_BODY_BYTES
+        declared = Headers(scope=scope).get("content-length", "")
+        received = int(declared) if declared.isdecimal() and int(declared) > limit else 0
+        started = False
+
+        async def bounded() -> Message:
+            nonlocal received
+            if received > limit:
+                raise BodyTooLarge
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > limit:
+                raise BodyTooLarge
+            return message
+
+        async def watch(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self.app(scope, bounded, watch)
+        except BodyTooLarge:
+            if started:
+                raise
+            # Closing tells a client that is still sending to stop.
+            await problem(413, "request_too_large", "The request is too large.", {"connection": "close"})(
+                scope, receive, send
+            )
+
+
+class BodyTooLarge(HTTPException):
+    """More was sent than the path takes; where Starlette catches it first, it answers the same."""
+
+    def __init__(self) -> None:
+        super().__init__(413, "The request is too large.", headers={"connection": "close"})

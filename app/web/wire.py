@@ -1,0 +1,105 @@
+"""Puts requests of real clients right before the SDK sees them, for authenticated requests on `/mcp` and `/mcp/`.
+
+- only POST is answered (the server is stateless: there is no stream to GET and no session to DELETE);
+- a missing, narrow or odd Accept becomes what the SDK insists on, or JSON alone if the client reads nothing else;
+- an empty probe gets the JSON-RPC error that it is, with 200, as a 400 makes one client give up;
+- a `server/discover` without `Mcp-Method` is given it, as a 400 makes the same client show no tools.
+
+Source: `clients/FACTS.md` of the project's research, sections 2, 3 and 7.
+"""
+
+from collections import deque
+
+import orjson
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.web.replies import json_reply, problem
+
+JSON, STREAM = "application/json", "text/event-stream"
+
+_VERSION, _METHOD = b"mcp-protocol-version", b"mcp-method"
+_DISCOVER = "server/discover"
+_LARGEST_PROBE_BYTES = 8
+_LARGEST_DISCOVER_BYTES = 16 * 1024
+_NOT_A_REQUEST = {
+    "jsonrpc": "2.0",
+    "id": None,
+    "error": {"code": -32600, "message": "Send one JSON-RPC request, for example initialize."},
+}
+
+
+class Wire:
+    """See the module."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["method"] != "POST":
+            await problem(405, "method_not_allowed", "Only POST is answered here.", {"allow": "POST"})(
+                scope, receive, send
+            )
+            return
+        body, cut = await _read(receive)
+        if not cut and len(body) <= _LARGEST_PROBE_BYTES and body.strip() in {b"", b"{}", b"[]"}:
+            await json_reply(200, _NOT_A_REQUEST)(scope, receive, send)
+            return
+        headers = [(name, value) for name, value in scope["headers"] if name != b"accept"]
+        headers.append((b"accept", acceptable(Headers(scope=scope).getlist("accept")).encode()))
+        names = {name for name, _ in headers}
+        if _VERSION in names and _METHOD not in names and _is_discover(body):
+            headers.append((_METHOD, _DISCOVER.encode()))
+        inner = {**scope, "path": "/mcp", "raw_path": b"/mcp", "headers": headers}
+        await self.app(inner, _replay(body, cut, receive), send)
+
+
+def acceptable(values: list[str]) -> str:
+    """Return the Accept value to hand to the SDK: both kinds, or JSON alone for a client that reads only that.
+
+    A client that names neither kind gets both: it posted JSON-RPC, so it reads its answers.
+    """
+    ranges = {}
+    for part in ",".join(values).split(","):
+        media, *parameters = (piece.strip().lower() for piece in part.split(";"))
+        if media:
+            ranges[media] = not any(p.replace(" ", "") in {"q=0", "q=0.0", "q=0.00", "q=0.000"} for p in parameters)
+
+    def reads(kind: str) -> bool:
+        return next((ranges[r] for r in (kind, kind.replace(kind.partition("/")[2], "*"), "*/*") if r in ranges), False)
+
+    return JSON if reads(JSON) and not reads(STREAM) else f"{JSON}, {STREAM}"
+
+
+def _is_discover(body: bytes) -> bool:
+    if len(body) > _LARGEST_DISCOVER_BYTES or _DISCOVER.encode() not in body:
+        return False
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(message, dict) and message.get("method") == _DISCOVER
+
+
+async def _read(receive: Receive) -> tuple[bytes, bool]:
+    """Return the body and whether the client left before its end. Its size was bounded by `guard.BodyLimit`."""
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return b"".join(parts), True
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts), False
+
+
+def _replay(body: bytes, cut: bool, receive: Receive) -> Receive:
+    waiting: deque[Message] = deque([{"type": "http.request", "body": body, "more_body": cut}])
+    if cut:
+        waiting.append({"type": "http.disconnect"})
+
+    async def replay() -> Message:
+        return waiting.popleft() if waiting else await receive()
+
+    return replay
