@@ -2,6 +2,10 @@
 
 import pytest
 
+from tests.redis_server import redis_server, redis_url
+
+__all__ = ["anyio_backend", "redis_server", "redis_url"]
+
 
 @pytest.fixture
 def anyio_backend() -> str:

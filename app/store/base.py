@@ -30,7 +30,7 @@ class Store(Protocol):
         """Delete the record; True if there was one."""
 
     def scan(self, prefix: str) -> AsyncIterator[tuple[str, bytes]]:
-        """Yield each live record whose key starts with `prefix`, in no order. Records changed meanwhile may be missed."""
+        """Yield each live record whose key starts with `prefix`, unordered. Those changed meanwhile may be missed."""
 
     def lease(self, name: str, *, ttl_s: float, wait_s: float) -> AbstractAsyncContextManager[int]:
         """Hold `name` alone, for at most `ttl_s`, waiting up to `wait_s` for it.

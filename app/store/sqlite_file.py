@@ -1,0 +1,153 @@
+"""One connection to the SQLite file: opening it privately, its schema, statements run in a worker thread."""
+
+import os
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from app.errors import StoreUnavailable
+
+_BUSY_S = 5.0  # how long a statement waits for another process's write
+_OPEN_S = 10.0  # how long opening waits for other processes that open a new file at the same moment
+_VERSION = 1
+_SCHEMA = (
+    "CREATE TABLE records (key TEXT PRIMARY KEY, value BLOB NOT NULL, expires_at REAL) WITHOUT ROWID",
+    "CREATE INDEX records_by_expiry ON records (expires_at) WHERE expires_at IS NOT NULL",
+    "CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, fence INTEGER NOT NULL,"
+    " expires_at REAL NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE fences (last INTEGER NOT NULL)",
+    "INSERT INTO fences VALUES (0)",
+    f"PRAGMA user_version = {_VERSION}",
+)
+
+Rows = list[tuple[Any, ...]]
+
+
+class SqliteFile:
+    """A connection that one thread at a time uses.
+
+    Raises:
+        StoreUnavailable: The file cannot be opened, or a newer version of this program wrote it.
+    """
+
+    def __init__(self, path: Path, *, readonly: bool = False) -> None:
+        try:
+            _make_private(path)
+            self._raw: sqlite3.Connection | None = _open(path)
+            if readonly:
+                self._raw.execute("PRAGMA query_only = ON")
+        except (sqlite3.Error, OSError) as exc:
+            raise _unavailable(exc) from exc
+        self._limiter = anyio.CapacityLimiter(1)  # the others wait as tasks, not as threads
+        self._lock = threading.Lock()  # a natively cancelled call gives its place back while its thread still works
+
+    async def run(self, sql: str, parameters: Mapping[str, object], *, then: str | None = None) -> tuple[Rows, int]:
+        """Execute, and return the rows and how many were changed.
+
+        Args:
+            sql: One statement; alone it is a transaction of its own.
+            parameters: Its named parameters.
+            then: A second statement for the same transaction, executed if the first gave rows.
+
+        Raises:
+            StoreUnavailable: SQLite failed, or another process kept the file for too long.
+        """
+        return await anyio.to_thread.run_sync(self._run, sql, parameters, then, limiter=self._limiter)
+
+    async def aclose(self) -> None:
+        """Close, after the call that is running."""
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self._close, limiter=self._limiter)
+
+    def _run(self, sql: str, parameters: Mapping[str, object], then: str | None) -> tuple[Rows, int]:
+        with self._lock:
+            if self._raw is None:
+                raise StoreUnavailable("The store is closed: this process is shutting down.")
+            try:
+                if then is not None:
+                    return _both(self._raw, sql, parameters, then)
+                with closing(self._raw.execute(sql, parameters)) as cursor:
+                    return cursor.fetchall(), cursor.rowcount
+            except sqlite3.Error as exc:
+                raise _unavailable(exc) from exc
+
+    def _close(self) -> None:
+        with self._lock:
+            if self._raw is not None:
+                self._raw.close()
+                self._raw = None
+
+
+def _both(raw: sqlite3.Connection, sql: str, parameters: Mapping[str, object], then: str) -> tuple[Rows, int]:
+    raw.execute("BEGIN IMMEDIATE")
+    try:
+        rows: Rows = raw.execute(sql, parameters).fetchall()
+        if rows:
+            raw.execute(then)
+        raw.execute("COMMIT")
+    except BaseException:
+        if raw.in_transaction:
+            raw.execute("ROLLBACK")
+        raise
+    return rows, len(rows)
+
+
+def _make_private(path: Path) -> None:
+    # A folder that was there is left as it is: it may be shared, and the files carry their own permissions.
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Created before SQLite opens it, so that it is never readable by others, not for a moment; SQLite gives the same
+    # permissions to its -wal and -shm files. An existing file is never opened here: closing a second descriptor would
+    # drop the POSIX locks that other handles of this process hold on it (sqlite.org/howtocorrupt.html, 2.2).
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    path.chmod(0o600)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    give_up_at = time.monotonic() + _OPEN_S
+    while True:
+        raw = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        try:
+            _prepare(raw)
+        except BaseException as exc:
+            raw.close()
+            # Turning WAL on does not wait its turn as other statements do: several processes opening a new file at
+            # once would meet SQLITE_BUSY there.
+            busy = isinstance(exc, sqlite3.OperationalError) and exc.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > give_up_at:
+                raise
+            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - spreads them out, guards nothing
+        else:
+            return raw
+
+
+def _prepare(raw: sqlite3.Connection) -> None:
+    raw.execute("PRAGMA journal_mode = WAL")
+    # FULL: a commit survives a power cut. The successor of a single-use token must not be lost for a faster write.
+    raw.execute("PRAGMA synchronous = FULL")
+    raw.execute("PRAGMA secure_delete = ON")  # what was taken or has expired is overwritten, not just unlinked
+    raw.execute("BEGIN IMMEDIATE")
+    try:
+        version = raw.execute("PRAGMA user_version").fetchone()[0]
+        if version > _VERSION:
+            raise StoreUnavailable("The data folder was written by a newer version of vitals. Install that one again.")
+        for statement in _SCHEMA if version == 0 else ():
+            raw.execute(statement)
+    finally:
+        raw.execute("COMMIT" if raw.in_transaction else "SELECT 1")
+
+
+def _unavailable(exc: sqlite3.Error | OSError) -> StoreUnavailable:
+    reason = exc.strerror if isinstance(exc, OSError) else getattr(exc, "sqlite_errorname", "SQLITE_MISUSE")
+    return StoreUnavailable(
+        f"The embedded store failed ({type(exc).__name__}: {reason}). "
+        "Check that DATA_DIR is writable and that its disk has space."
+    )
