@@ -1,0 +1,73 @@
+"""What the consent page says about an authorization request: who asks, where the answer goes, what to beware of.
+
+Pure: a request in, words out. A registered name is only a claim, so what can be relied on (the host that the answer
+goes to, the host that vouches for the client) stands beside it.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from app.authserver.records import Client
+
+NAME_MAX_CHARS = 60
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_APPS = {"cursor": "the Cursor app on this computer"}  # the one scheme that `redirects` lets in beside https and http
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where the answer to the request goes."""
+
+    name: str  # "claude.ai", "this computer", "the Cursor app on this computer"
+    detail: str | None  # host and port on this computer, when there is more to say
+    this_computer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks."""
+
+    name: str  # as the client calls itself
+    host: str | None  # the host that publishes the client's own document; None: nobody vouches for the name
+    destination: Destination
+    only_this_computer: bool  # every redirect of the client stays on this computer: any program there could ask
+
+
+def describe(client: Client, redirect_uri: str) -> Asker:
+    """Put a request's client and redirect into words for the owner."""
+    return Asker(
+        name=plain_name(client.name) or "An app without a name",
+        host=client.host,
+        destination=destination(redirect_uri),
+        only_this_computer=all(destination(uri).this_computer for uri in client.redirect_uris),
+    )
+
+
+def destination(redirect_uri: str) -> Destination:
+    """Name the place that a redirect URI leads to."""
+    parts = urlsplit(redirect_uri)
+    if parts.scheme not in {"http", "https"}:
+        return Destination(_APPS.get(parts.scheme, f"an app on this computer ({parts.scheme}:)"), None, True)
+    host = _ascii(parts.hostname or "")
+    where = f"{host}:{parts.port}" if parts.port else host
+    if host in _LOOPBACK:
+        return Destination("this computer", where, True)
+    return Destination(where, None, False)
+
+
+def plain_name(name: str) -> str:
+    """Make a name that a stranger chose safe to show: one line, bounded, nothing that hides or turns text around."""
+    shown = "".join(
+        " " if char.isspace() else char for char in name if unicodedata.category(char)[0] != "C" or char.isspace()
+    )
+    shown = " ".join(shown.split())
+    return shown if len(shown) <= NAME_MAX_CHARS else shown[: NAME_MAX_CHARS - 1] + "…"
+
+
+def _ascii(host: str) -> str:
+    """Write a host so that no letter of another script passes for a Latin one."""
+    try:
+        return host.encode("idna").decode()
+    except UnicodeError:
+        return host.encode("ascii", "backslashreplace").decode()
