@@ -1,0 +1,200 @@
+"""One question to a source on its way: its windows side by side, the pages of each, the records of all put together."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import anyio
+
+from app.errors import SourceBusy, SourceError, VitalsError
+from app.identity import Caller
+from app.sources.base import Collection, DateRange, Fetched, Progress, Record
+from app.sources.days import Kept, Sieve
+from app.sources.pages import Pages
+from app.sources.windows import Window, windows
+
+GIVE_UP_AFTER = 3  # failed windows of one question: the source is down, so stop asking it
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a source is asked."""
+
+    pages: Pages  # the source's wire
+    parallel: int = 8  # windows of one question asked side by side
+    window_pages: int = 200  # pages after which a window is given up: a source that never ends would be asked for ever
+    question_pages: int = 2000  # the same for a whole question; a year of heart rate is about 450
+    synthetic: bool = False  # sample data with fixed days, see `days.Sieve`
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What all windows of one question share."""
+
+    pages: int = 0
+    asked: int = 0  # counted before a page is asked for, so that windows side by side respect the limit together
+    trimmed: int = 0
+    failed: int = 0
+    rate_limited: bool = False
+    cycle: bool = False
+    fatal: VitalsError | None = None
+    first_error: SourceError | None = None
+
+
+@dataclass(slots=True)
+class _Haul:
+    """What one window brought."""
+
+    window: Window | None
+    kept: list[Kept] = field(default_factory=list)
+    failure: str | None = None
+
+
+class Question:
+    """One question on its way."""
+
+    def __init__(
+        self,
+        terms: Terms,
+        caller: Caller,
+        collection: Collection,
+        days: DateRange | None,
+        fields: tuple[str, ...],
+        latest: bool,
+        told: Progress,
+    ) -> None:
+        self._terms = terms
+        self._caller = caller
+        self._collection = collection
+        self._days = days
+        self._fields = fields and tuple(sorted({*fields, *needed(collection)}))
+        self._latest = latest
+        self._told = told
+        self._tally = _Tally()
+        self._sieve = Sieve(collection, days, synthetic=terms.synthetic)
+
+    async def answer(self) -> Fetched:
+        """Ask window by window, several side by side, and put the answer together."""
+        hauls: list[_Haul] = []
+        rest: Iterator[Window | None] = iter([None]) if self._days is None else windows(self._collection, self._days)
+
+        async with anyio.create_task_group() as group:
+
+            async def work() -> None:
+                for window in rest:
+                    haul = _Haul(window)
+                    hauls.append(haul)  # in order, since windows are drawn in order
+                    await self._haul(haul)
+                    if self._tally.fatal is not None:
+                        group.cancel_scope.cancel()
+                        return
+
+            for _ in range(self._terms.parallel):
+                group.start_soon(work)
+
+        return self._joined(hauls)
+
+    async def _haul(self, haul: _Haul) -> None:
+        """Fetch one window; what goes wrong with it is noted, so that the others go on."""
+        try:
+            await self._walk(haul)
+        except SourceError as error:
+            self._tally.failed += 1
+            self._tally.first_error = self._tally.first_error or error
+            self._tally.rate_limited |= isinstance(error, SourceBusy) and error.status == 429
+            haul.failure = f"{error} {_arrived(haul)}"
+        except VitalsError as error:
+            self._tally.fatal = self._tally.fatal or error
+
+    async def _walk(self, haul: _Haul) -> None:
+        terms, tally = self._terms, self._tally
+        params = terms.pages.question(self._collection, haul.window, fields=self._fields, latest=self._latest)
+        cursor: str | None = None
+        cursors: set[str] = set()
+        for _ in range(terms.window_pages):
+            if tally.failed >= GIVE_UP_AFTER:
+                haul.failure = (
+                    f"Not asked any further, since {GIVE_UP_AFTER} other windows had failed. {_arrived(haul)}"
+                )
+                return
+            if tally.asked >= terms.question_pages:
+                break
+            tally.asked += 1
+            page = await terms.pages.page(self._caller, self._collection, params, next_token=cursor)
+            tally.pages += 1
+            tally.rate_limited |= page.rate_limited
+            self._sort_in(page.records, haul)
+            await self._told(tally.pages, None, f"{tally.pages} pages of {self._collection.qualified}")
+            if page.next_token is None:
+                return
+            if page.next_token in cursors:
+                tally.cycle = True
+                haul.failure = f"The source repeated a page cursor, so no further page was asked for. {_arrived(haul)}"
+                return
+            cursors.add(cursor := page.next_token)
+        haul.failure = f"Stopped at the limit of pages for one question; ask for a shorter range. {_arrived(haul)}"
+
+    def _sort_in(self, records: tuple[Record, ...], haul: _Haul) -> None:
+        for record in records:
+            kept = self._sieve.sift(record, haul.window)
+            if kept is None:
+                self._tally.trimmed += 1
+                continue
+            if self._fields:
+                left = {name: value for name, value in record.items() if name in self._fields}
+                kept = kept._replace(record=left)
+            haul.kept.append(kept)
+
+    def _joined(self, hauls: list[_Haul]) -> Fetched:
+        tally = self._tally
+        if tally.fatal is not None:
+            raise tally.fatal
+        if tally.pages == 0 and tally.first_error is not None:
+            raise tally.first_error
+        once: dict[str, Kept] = {}
+        for haul in hauls:
+            for kept in haul.kept:
+                once.setdefault(kept.identity, kept)
+        ordered = list(once.values())
+        if self._days is not None or self._latest:  # without days the source's own order says something: rings by age
+            ordered.sort(key=lambda kept: kept.order)
+        if self._latest:
+            ordered = ordered[-1:]
+        failures = _failures(hauls)
+        return Fetched(
+            records=tuple(kept.record for kept in ordered),
+            pages=tally.pages,
+            complete=not failures,
+            trimmed=tally.trimmed,
+            pagination_cycle=tally.cycle,
+            rate_limited=tally.rate_limited,
+            failures=failures,
+        )
+
+
+def needed(collection: Collection) -> frozenset[str]:
+    """Return the top-level fields that a record must keep so that it can be told apart, dated and ordered."""
+    names = {"id", *collection.day_fields, *collection.stamp_fields, collection.end_day_field}
+    return frozenset(name for name in names if name is not None) & {f.name.split(".", 1)[0] for f in collection.fields}
+
+
+def _failures(hauls: list[_Haul]) -> tuple[str, ...]:
+    """Say what is missing, neighbouring windows that failed alike in one sentence."""
+    found: list[tuple[str, Window | None, Window | None]] = []
+    for haul in hauls:
+        if haul.failure is None:
+            continue
+        if found and found[-1][0] == haul.failure:
+            found[-1] = (haul.failure, found[-1][1], haul.window)
+        else:
+            found.append((haul.failure, haul.window, haul.window))
+    return tuple(f"{_dates(first, last)}{failure}" for failure, first, last in found)
+
+
+def _dates(first: Window | None, last: Window | None) -> str:
+    if first is None or last is None:
+        return ""
+    return f"{first.first}: " if first.first == last.last else f"{first.first} to {last.last}: "
+
+
+def _arrived(haul: _Haul) -> str:
+    return f"{len(haul.kept)} of its records came before that and are included." if haul.kept else "None of it came."
