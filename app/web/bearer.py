@@ -6,9 +6,12 @@ from collections.abc import Awaitable, Callable
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app import logs
 from app.authserver.verify import TokenInvalid
 from app.identity import READ_SCOPE, Caller
 from app.web.replies import problem
+
+log = logs.get(__name__)
 
 CALLER = "vitals.caller"  # where the tools find the `Caller` in the ASGI scope
 
@@ -39,9 +42,10 @@ class Bearer:
         token = sent[0].strip()[len("bearer") :].strip()
         try:
             if len(sent) != 1 or not _TOKEN.fullmatch(token):
-                raise TokenInvalid("The Authorization header is not one bearer token.")
+                raise TokenInvalid("unknown")
             caller = await self.verify(token)
-        except TokenInvalid:
+        except TokenInvalid as exc:
+            log.info("token_refused", reason=exc.reason)
             error, why = "invalid_token", "The access token is unknown, expired or for another resource."
             await self._refuse(401, error, why, challenge=error)(scope, receive, send)
             return

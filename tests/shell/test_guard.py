@@ -1,0 +1,125 @@
+import pytest
+from starlette.types import Message
+
+from app.web.guard import FORM_BODY_BYTES, MCP_BODY_BYTES
+from tests.shell.web import LIVE, Web
+
+pytestmark = pytest.mark.anyio
+LOCAL = "http://127.0.0.1:8000"
+
+
+@pytest.mark.parametrize("host", ["vitals.example.com", "VITALS.example.com", "vitals.example.com:443"])
+@pytest.mark.parametrize("path", ["/mcp", "/page"])
+async def test_our_own_host_is_answered(host: str, path: str) -> None:
+    answer = await Web().ask("POST" if path == "/mcp" else "GET", path, headers={"host": host})
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "vitals.example.com.evil.example",
+        "vitals.example.com:444",
+        "127.0.0.1:8000",
+        "localhost",
+        "",
+        "x@y",
+    ],
+)
+@pytest.mark.parametrize("path", ["/mcp", "/page", "/token", "/nothing", "/.well-known/oauth-protected-resource"])
+async def test_another_host_is_misdirected_everywhere(host: str, path: str) -> None:
+    web = Web()
+
+    answer = await web.ask("GET", path, headers={"host": host})
+
+    assert answer.status_code == 421
+    assert "evil" not in answer.text
+    assert web.sdk.requests == []
+
+
+async def test_a_platform_may_ask_for_health_by_any_host() -> None:
+    for path in ("/healthz", "/readyz"):
+        assert (await Web().ask("GET", path, headers={"host": "10.0.0.7:8000"})).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000", "[::1]:8000"])
+async def test_on_loopback_every_name_of_loopback_is_ours(host: str) -> None:
+    assert (await Web(LOCAL).ask("GET", "/page", headers={"host": host})).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8001", "localhost", "rebound.example:8000"])
+async def test_on_loopback_another_port_or_name_is_not(host: str) -> None:
+    assert (await Web(LOCAL).ask("GET", "/page", headers={"host": host})).status_code == 421
+
+
+@pytest.mark.parametrize("origin", [None, "https://vitals.example.com", "HTTPS://vitals.example.com"])
+async def test_no_origin_or_our_own_is_answered(origin: str | None) -> None:
+    assert (await Web().call(headers={"origin": origin} if origin else {})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "", "http://vitals.example.com", "https://vitals.example.com:444",
+               "http://localhost:6274", "https://vitals.example.com.evil.example", "file://"],
+)  # fmt: skip
+async def test_a_page_of_another_origin_may_not_call(origin: str) -> None:
+    web = Web()
+
+    assert (await web.call(headers={"origin": origin})).status_code == 403
+    assert web.sdk.requests == []
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [("http://localhost:6274", 200), ("http://127.0.0.1:1", 200), ("http://[::1]:3", 200), 
+     ("https://evil.example", 403), ("http://localhost.evil.example", 403), ("http://[bad", 403), ("ftp://localhost", 403)],
+)  # fmt: skip
+async def test_on_loopback_the_owners_own_tools_may_call(origin: str, status: int) -> None:
+    assert (await Web(LOCAL).call(headers={"origin": origin})).status_code == status
+
+
+@pytest.mark.parametrize(("path", "limit"), [("/mcp", MCP_BODY_BYTES), ("/token", FORM_BODY_BYTES)])
+async def test_a_body_up_to_the_limit_is_read_and_one_byte_more_is_413(path: str, limit: int) -> None:
+    web = Web()
+
+    fits = await web.ask("POST", path, content=b"x" * limit)
+    bursts = await web.ask("POST", path, content=b"x" * (limit + 1))
+
+    assert (fits.status_code, bursts.status_code) == (200, 413)
+    assert len(web.sdk.requests) == (1 if path == "/mcp" else 0)
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/token"])
+async def test_a_body_without_a_declared_length_is_not_read_beyond_the_limit(path: str) -> None:
+    pulled = 0
+    sent: list[Message] = []
+
+    async def endless() -> Message:
+        nonlocal pulled
+        pulled += 1
+        return {"type": "http.request", "body": b"x" * 65_536, "more_body": True}
+
+    async def keep(message: Message) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"vitals.example.com"), (b"authorization", f"Bearer {LIVE}".encode())]
+    scope = {
+        "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "headers": headers, "http_version": "1.1", "scheme": "https", "server": ("vitals.example.com", 443), "root_path": "",
+    }  # fmt: skip
+    await Web().app(scope, endless, keep)
+
+    assert sent[0]["status"] == 413
+    assert pulled <= MCP_BODY_BYTES // 65_536 + 1
+
+
+@pytest.mark.parametrize("declared", ["99999999999999999999", "4194305"])
+async def test_a_body_declared_too_large_is_refused_unread(declared: str) -> None:
+    web = Web()
+
+    answer = await web.call(headers={"content-length": declared})
+
+    assert answer.status_code == 413
+    assert answer.headers["connection"] == "close"
+    assert web.sdk.requests == []
