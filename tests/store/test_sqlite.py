@@ -1,0 +1,160 @@
+"""What is particular to the embedded store: who can read the file, what is on disk, what a lock does."""
+
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+import anyio
+import pytest
+
+from app.errors import StoreUnavailable
+from app.store.sqlite import SqliteStore
+from tests.store.conftest import Clock
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "new" / "vitals.sqlite3"
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def make(path: Path, content: bytes = b"", *, folder: int = 0o755) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.parent.chmod(folder)
+    path.write_bytes(content)
+    path.chmod(0o644)
+
+
+def holds(path: Path, needle: bytes) -> bool:
+    return needle in path.read_bytes()
+
+
+async def test_only_the_owner_can_read_the_folder_and_every_file(path: Path, clock: Clock) -> None:
+    former = os.umask(0)
+    try:
+        store = SqliteStore(path, now=clock)
+        await store.put("a", b"1")
+
+        files = sorted(path.parent.iterdir())
+        assert [file.name for file in files] == ["vitals.sqlite3", "vitals.sqlite3-shm", "vitals.sqlite3-wal"]
+        assert [mode(file) for file in files] == [0o600] * 3
+        assert mode(path.parent) == 0o700
+        await store.aclose()
+    finally:
+        os.umask(former)
+
+
+async def test_a_file_that_others_could_read_is_closed_to_them_and_a_folder_left_alone(
+    tmp_path: Path, clock: Clock
+) -> None:
+    path = tmp_path / "vitals.sqlite3"
+    make(path, folder=0o755)
+
+    await SqliteStore(path, now=clock).aclose()
+
+    assert mode(path) == 0o600
+    assert mode(tmp_path) == 0o755
+
+
+async def test_a_commit_survives_a_power_cut_by_the_settings_of_the_file(path: Path, clock: Clock) -> None:
+    store = SqliteStore(path, now=clock)
+    raw = store._writer._raw
+    assert raw is not None
+
+    assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert raw.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+    await store.aclose()
+
+
+async def test_what_has_expired_is_deleted_from_the_file_now_and_then(path: Path, clock: Clock) -> None:
+    store = SqliteStore(path, now=clock)
+    await store.put("code:1", b"1", ttl_s=60)
+    await store.put("conn:1", b"1")
+
+    clock.at += 301
+    await store.put("other", b"1")
+
+    raw = store._reader._raw
+    assert raw is not None
+    assert raw.execute("SELECT key FROM records ORDER BY key").fetchall() == [("conn:1",), ("other",)]
+    await store.aclose()
+
+
+async def test_what_was_taken_is_nowhere_in_the_files_after_a_checkpoint(path: Path, clock: Clock) -> None:
+    store = SqliteStore(path, now=clock)
+    await store.put("code:1", b"canary-value-7731", ttl_s=60)
+    await store.take("code:1")
+
+    await store.aclose()  # the last handle checkpoints and removes the log
+
+    assert [file.name for file in path.parent.iterdir()] == ["vitals.sqlite3"]
+    assert not holds(path, b"canary-value-7731")
+
+
+async def test_a_writer_elsewhere_does_not_hold_up_a_reader_and_fails_a_writer_closed(path: Path, clock: Clock) -> None:
+    store = SqliteStore(path, now=clock)
+    await store.put("a", b"1")
+    elsewhere = sqlite3.connect(path, isolation_level=None)
+    elsewhere.execute("BEGIN IMMEDIATE")
+    raw = store._writer._raw
+    assert raw is not None
+    raw.execute("PRAGMA busy_timeout = 20")
+
+    with anyio.fail_after(5):
+        assert await store.get("a") == b"1"
+        with pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):
+            await store.compare_and_set("a", b"1", b"2")
+        with pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):
+            async with store.lease("a", ttl_s=30, wait_s=0):
+                pytest.fail("a lease that nobody wrote down")
+    elsewhere.execute("ROLLBACK")
+    elsewhere.close()
+
+    assert await store.compare_and_set("a", b"1", b"2")
+    await store.aclose()
+
+
+async def test_a_file_of_a_newer_version_is_refused(path: Path, clock: Clock) -> None:
+    await SqliteStore(path, now=clock).aclose()
+    raw = sqlite3.connect(path)
+    raw.execute("PRAGMA user_version = 99")
+    raw.close()
+
+    with pytest.raises(StoreUnavailable, match="newer version"):
+        SqliteStore(path, now=clock)
+
+
+async def test_a_file_that_is_no_database_is_refused_in_words(path: Path, clock: Clock) -> None:
+    make(path, b"not a database at all" * 100)
+
+    with pytest.raises(StoreUnavailable, match="DATA_DIR"):
+        SqliteStore(path, now=clock)
+
+
+async def test_a_folder_that_cannot_be_made_is_refused_in_words(tmp_path: Path, clock: Clock) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(StoreUnavailable, match="DATA_DIR"):
+        SqliteStore(tmp_path / "file" / "vitals.sqlite3", now=clock)
+
+
+async def test_records_and_fencing_numbers_survive_a_restart(path: Path, clock: Clock) -> None:
+    store = SqliteStore(path, now=clock)
+    await store.put("a", b"1")
+    async with store.lease("l", ttl_s=30, wait_s=0) as before:
+        pass
+    await store.aclose()
+
+    store = SqliteStore(path, now=clock)
+    async with store.lease("l", ttl_s=30, wait_s=0) as after:
+        pass
+    assert await store.get("a") == b"1"
+    await store.aclose()
+
+    assert after > before
