@@ -60,9 +60,18 @@ async def test_no_origin_or_our_own_is_answered(origin: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["https://evil.example", "null", "", "http://vitals.example.com", "https://vitals.example.com:444",
-               "http://localhost:6274", "https://vitals.example.com.evil.example", "file://"],
-)  # fmt: skip
+    "origin",
+    [
+        "https://evil.example",
+        "null",
+        "",
+        "http://vitals.example.com",
+        "https://vitals.example.com:444",
+        "http://localhost:6274",
+        "https://vitals.example.com.evil.example",
+        "file://",
+    ],
+)
 async def test_a_page_of_another_origin_may_not_call(origin: str) -> None:
     web = Web()
 
@@ -72,9 +81,16 @@ async def test_a_page_of_another_origin_may_not_call(origin: str) -> None:
 
 @pytest.mark.parametrize(
     ("origin", "status"),
-    [("http://localhost:6274", 200), ("http://127.0.0.1:1", 200), ("http://[::1]:3", 200), 
-     ("https://evil.example", 403), ("http://localhost.evil.example", 403), ("http://[bad", 403), ("ftp://localhost", 403)],
-)  # fmt: skip
+    [
+        ("http://localhost:6274", 200),
+        ("http://127.0.0.1:1", 200),
+        ("http://[::1]:3", 200),
+        ("https://evil.example", 403),
+        ("http://localhost.evil.example", 403),
+        ("http://[bad", 403),
+        ("ftp://localhost", 403),
+    ],
+)
 async def test_on_loopback_the_owners_own_tools_may_call(origin: str, status: int) -> None:
     assert (await Web(LOCAL).call(headers={"origin": origin})).status_code == status
 
@@ -105,9 +121,17 @@ async def test_a_body_without_a_declared_length_is_not_read_beyond_the_limit(pat
 
     headers = [(b"host", b"vitals.example.com"), (b"authorization", f"Bearer {LIVE}".encode())]
     scope = {
-        "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
-        "headers": headers, "http_version": "1.1", "scheme": "https", "server": ("vitals.example.com", 443), "root_path": "",
-    }  # fmt: skip
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": headers,
+        "http_version": "1.1",
+        "scheme": "https",
+        "server": ("vitals.example.com", 443),
+        "root_path": "",
+    }
     await Web().app(scope, endless, keep)
 
     assert sent[0]["status"] == 413

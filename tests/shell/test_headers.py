@@ -6,9 +6,18 @@ from tests.shell.web import Web
 pytestmark = pytest.mark.anyio
 
 EVERYWHERE = [
-    ("GET", "/page"), ("GET", "/nothing"), ("GET", "/broken"), ("GET", "/locked"), ("GET", "/token"),
-    ("POST", "/token"), ("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/mcp"), ("GET", "/mcp"), ("OPTIONS", "/page"),
-]  # fmt: skip
+    ("GET", "/page"),
+    ("GET", "/nothing"),
+    ("GET", "/broken"),
+    ("GET", "/locked"),
+    ("GET", "/token"),
+    ("POST", "/token"),
+    ("GET", "/healthz"),
+    ("GET", "/readyz"),
+    ("POST", "/mcp"),
+    ("GET", "/mcp"),
+    ("OPTIONS", "/page"),
+]
 HTML = {"accept": "text/html,*/*;q=0.8"}
 
 
@@ -37,9 +46,14 @@ async def test_plain_http_on_loopback_promises_no_https() -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/nothing", 404), ("GET", "/.well-known/openid-configuration", 404), ("DELETE", "/page", 405),
-     ("GET", "/broken", 500), ("GET", "/locked", 503)],
-)  # fmt: skip
+    [
+        ("GET", "/nothing", 404),
+        ("GET", "/.well-known/openid-configuration", 404),
+        ("DELETE", "/page", 405),
+        ("GET", "/broken", 500),
+        ("GET", "/locked", 503),
+    ],
+)
 async def test_a_program_gets_failures_as_json_without_details(method: str, path: str, status: int) -> None:
     answer = await Web().ask(method, path)
 

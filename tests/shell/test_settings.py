@@ -71,8 +71,12 @@ def test_the_sandbox_needs_no_application_and_no_owner() -> None:
         ("OURA_SANDBOX", "0", "oura_sandbox", False),
         ("OURA_API_URL", "http://127.0.0.1:9/", "oura_api_url", "http://127.0.0.1:9"),
         ("OURA_AUTHORIZE_URL", "https://x.example/authorize", "oura_authorize_url", "https://x.example/authorize"),
-        ("OURA_TOKEN_URLS", "https://a.example/t, https://b.example/t", "oura_token_urls",
-         ("https://a.example/t", "https://b.example/t")),
+        (
+            "OURA_TOKEN_URLS",
+            "https://a.example/t, https://b.example/t",
+            "oura_token_urls",
+            ("https://a.example/t", "https://b.example/t"),
+        ),
         ("OURA_REVOKE_URLS", "https://a.example/r", "oura_revoke_urls", ("https://a.example/r",)),
         ("OURA_SCOPES", "daily, email personal", "oura_scopes", ("daily", "email", "personal")),
         ("DATA_DIR", "/var/lib/vitals", "data_dir", Path("/var/lib/vitals")),
@@ -80,7 +84,7 @@ def test_the_sandbox_needs_no_application_and_no_owner() -> None:
         ("LOG_LEVEL", "WARNING", "log_level", "warning"),
         ("LOG_FORMAT", "json", "log_format", "json"),
     ],
-)  # fmt: skip
+)
 def test_each_setting_is_read(name: str, value: str, attribute: str, expected: object) -> None:
     assert getattr(load_settings({**REQUIRED, name: value}), attribute) == expected
 
@@ -209,12 +213,21 @@ def test_settings_do_not_show_secrets_when_printed() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_each_setting_can_come_from_a_file(name: str, tmp_path: Path) -> None:
     value = {
-        "PORT": "9002", "PUBLIC_URL": "https://v.example", "OURA_SANDBOX": "0", "OURA_OWNER_EMAIL": "f@example.com",
-        "OURA_API_URL": "https://a.example", "OURA_AUTHORIZE_URL": "https://b.example",
-        "OURA_TOKEN_URLS": "https://c.example", "OURA_REVOKE_URLS": "https://d.example", "SECRET_KEY": GOOD_KEY,
-        "REDIS_URL": "redis://localhost", "TIMEZONE": "UTC", "ANSWER_MAX_CHARS": "5000", "LOG_LEVEL": "error",
+        "PORT": "9002",
+        "PUBLIC_URL": "https://v.example",
+        "OURA_SANDBOX": "0",
+        "OURA_OWNER_EMAIL": "f@example.com",
+        "OURA_API_URL": "https://a.example",
+        "OURA_AUTHORIZE_URL": "https://b.example",
+        "OURA_TOKEN_URLS": "https://c.example",
+        "OURA_REVOKE_URLS": "https://d.example",
+        "SECRET_KEY": GOOD_KEY,
+        "REDIS_URL": "redis://localhost",
+        "TIMEZONE": "UTC",
+        "ANSWER_MAX_CHARS": "5000",
+        "LOG_LEVEL": "error",
         "LOG_FORMAT": "text",
-    }.get(name, "from-a-file")  # fmt: skip
+    }.get(name, "from-a-file")
     path = tmp_path / "value"
     path.write_text(value + "\n")
     others = {key: text for key, text in {**REQUIRED, "SECRET_KEY": OTHER_KEY}.items() if key != name}

@@ -78,12 +78,16 @@ async def test_an_empty_probe_gets_a_json_rpc_error_that_breaks_no_client(body: 
     ("headers", "message", "handed_on"),
     [
         pytest.param({"mcp-protocol-version": "2026-07-28"}, "server/discover", "server/discover", id="absent"),
-        pytest.param({"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list"}, "server/discover",
-                     "tools/list", id="another: the SDK refuses the mismatch"),
+        pytest.param(
+            {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list"},
+            "server/discover",
+            "tools/list",
+            id="another: the SDK refuses the mismatch",
+        ),
         pytest.param({"mcp-protocol-version": "2026-07-28"}, "tools/list", None, id="any other method"),
         pytest.param({}, "server/discover", None, id="without a version: the older era answers"),
     ],
-)  # fmt: skip
+)
 async def test_only_a_discover_without_its_method_header_is_given_one(
     headers: dict[str, str], message: str, handed_on: str | None
 ) -> None:
