@@ -1,6 +1,5 @@
 """Sends one authenticated GET to Oura and gives back a page, within bounded retries. What to ask is decided above."""
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Protocol
 
@@ -13,9 +12,6 @@ from app.sources.base import Collection, DateKind
 from app.sources.oura import wire
 from app.sources.pages import Page
 from app.sources.windows import Window
-
-# httpx2 logs every request's address, query string included, at INFO. Ours hold days and cursors.
-logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 _TIMEOUT: Final = httpx2.Timeout(15.0, connect=5.0, pool=30.0)
 _DEADLINE_S: Final = 45.0  # one attempt, body included: longer than each single timeout above

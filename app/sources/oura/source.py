@@ -1,0 +1,146 @@
+"""Oura as a source: its catalogue, the owner's credential, and the engine that asks."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from typing import Protocol
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import anyio
+import httpx2
+
+from app.errors import BadRequest
+from app.identity import Caller
+from app.sources.base import Collection, DateRange, Fetched, Progress
+from app.sources.engine import Engine
+from app.sources.oura.catalog import COLLECTIONS, SCOPES
+from app.sources.oura.client import OuraClient, Tokens
+from app.sources.oura.wire import not_permitted
+from app.sources.question import Terms
+from app.vault.connections import Connection
+
+_NAME = "oura"
+
+
+class Connections(Protocol):
+    """The one thing this module needs of `app.vault.connections`."""
+
+    async def load(self, owner: str, source: str = ...) -> Connection | None:
+        """Return the owner's connection."""
+
+
+class OuraSource:
+    """A `base.Source`."""
+
+    def __init__(
+        self,
+        *,
+        http: httpx2.AsyncClient,
+        api_url: str,
+        tokens: Tokens | None,
+        connections: Connections | None,
+        sandbox: bool,
+        now: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        """Wire it.
+
+        Args:
+            http: Shared client.
+            api_url: `https://api.ouraring.com`.
+            tokens: The vault's rotation; not used in sandbox mode.
+            connections: The vault's connections; not used in sandbox mode.
+            sandbox: Oura's official sample data, without a sign-in.
+            now: Unix seconds.
+            sleep: Waits between retries, in seconds.
+        """
+        if not sandbox and (tokens is None or connections is None):
+            raise ValueError("Outside sandbox mode Oura needs tokens and connections.")
+        self._connections = None if sandbox else connections
+        self._sandbox = sandbox
+        self._now = now
+        client = OuraClient(
+            http=http, api_url=api_url, tokens=None if sandbox else tokens, sandbox=sandbox, sleep=sleep
+        )
+        self._engine = Engine(Terms(client, synthetic=sandbox))
+
+    @property
+    def name(self) -> str:
+        """`oura`."""
+        return _NAME
+
+    @property
+    def synthetic(self) -> bool:
+        """True in sandbox mode."""
+        return self._sandbox
+
+    @property
+    def collections(self) -> Mapping[str, Collection]:
+        """All of Oura's collections by bare name."""
+        return COLLECTIONS
+
+    async def granted(self, caller: Caller) -> frozenset[str] | None:
+        """Return the scopes the owner gave; the sandbox gives everything."""
+        if self._sandbox:
+            return SCOPES
+        connection = await self._connection(caller)
+        return connection.scopes if connection is not None else None
+
+    async def timezone(self, caller: Caller) -> ZoneInfo | None:
+        """Return the owner's zone as their browser named it at the sign-in."""
+        connection = await self._connection(caller)
+        if connection is None or connection.timezone is None:
+            return None
+        try:
+            return ZoneInfo(connection.timezone)
+        except (ZoneInfoNotFoundError, ValueError):
+            return None
+
+    async def health(self, caller: Caller) -> Mapping[str, object]:
+        """Return facts about the credential; see `base.Source.health`."""
+        if self._sandbox:
+            return {"credential": "sandbox", "state": "live"}
+        connection = await self._connection(caller)
+        if connection is None:
+            return {"credential": "oauth", "state": "none"}
+        scopes = connection.scopes
+        missing = None if scopes is None else sorted(_missing(scopes))
+        return {
+            "credential": "oauth",
+            "state": connection.state,
+            "ended_why": connection.ended_why,
+            "scopes_granted": None if scopes is None else sorted(scopes),
+            "scopes_missing": missing,
+            "access_token_age_s": round(self._now() - connection.obtained_at),
+            "access_token_expires_in_s": round(connection.expires_at - self._now()),
+            "access_token_length": len(connection.access_token),
+            "last_renewed": datetime.fromtimestamp(connection.obtained_at, UTC).isoformat(timespec="seconds"),
+            "timezone": connection.timezone,
+        }
+
+    async def fetch(
+        self,
+        caller: Caller,
+        collection: Collection,
+        days: DateRange | None,
+        *,
+        fields: tuple[str, ...] = (),
+        latest: bool = False,
+        progress: Progress | None = None,
+    ) -> Fetched:
+        """Bring every record of the range; see `base.Source.fetch`."""
+        if self._sandbox and collection.name == "personal_info":
+            raise BadRequest("Oura's sample data has no personal_info. Ask for another collection.")
+        granted = await self.granted(caller)
+        if collection.scope is not None and collection.granted_by(granted) is False:
+            raise not_permitted(collection.scope)  # known beforehand, so nothing is sent
+        return await self._engine.fetch(caller, collection, days, fields=fields, latest=latest, progress=progress)
+
+    async def _connection(self, caller: Caller) -> Connection | None:
+        if self._connections is None:
+            return None
+        return await self._connections.load(caller.owner, _NAME)
+
+
+def _missing(scopes: frozenset[str]) -> set[str]:
+    wanted = {collection.scope for collection in COLLECTIONS.values() if collection.granted_by(scopes) is False}
+    return {scope for scope in wanted if scope is not None} | (SCOPES & {"email", "personal"}) - scopes
