@@ -1,0 +1,139 @@
+"""The one path that every tool call takes: caller, scope, arguments, tool, answer.
+
+A tool is a `Definition`; `HealthTool` gives it to the SDK. Whatever is to hold for every tool (who asks, what the grant
+allows, what a failure says, how an answer is written) stands in `HealthTool.run`, so that no tool can forget it.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+from zoneinfo import ZoneInfo
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import PrivateAttr
+
+from app.errors import NotPermitted
+from app.identity import READ_SCOPE, Caller
+from app.sources.base import Collection, Progress, Source
+from app.tools.arguments import Argument, Given, check, schema
+from app.tools.failures import explain
+from app.tools.rendering import Answer, written
+
+CALLER = "vitals.caller"  # where the bearer middleware of `app.web` puts the Caller in the ASGI scope
+
+
+class Sources(Protocol):
+    """What the tools need of `app.sources.registry`."""
+
+    def find(self, name: str) -> tuple[Source, Collection]:
+        """Return the collection of a bare or qualified name; raise `BadRequest` with near ones if there is none."""
+
+    def __iter__(self) -> Iterator[Source]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What the tools work with."""
+
+    sources: Sources
+    answer_max_chars: int
+    timezone: ZoneInfo | None  # the setting TIMEZONE
+    now: Callable[[], float]  # unix seconds
+    public_url: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call: who asks, and whom to tell about progress."""
+
+    caller: Caller
+    progress: Progress
+    service: Service
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One tool as this project writes it."""
+
+    name: str
+    title: str
+    description: str
+    arguments: tuple[Argument[Any], ...]
+    run: Callable[[Call, Given], Awaitable[Answer]]
+
+
+class HealthTool(Tool):
+    """A definition in the form the SDK calls."""
+
+    _definition: Definition = PrivateAttr()
+    _service: Service = PrivateAttr()
+
+    @classmethod
+    def of(cls, definition: Definition, service: Service) -> "HealthTool":
+        """Wrap a definition."""
+        tool = cls(
+            fn=definition.run,
+            name=definition.name,
+            title=definition.title,
+            description=definition.description,
+            parameters=schema(definition.arguments),
+            fn_metadata=FuncMetadata(arg_model=ArgModelBase),
+            is_async=True,
+            context_kwarg=None,
+            annotations=ToolAnnotations(
+                read_only_hint=True,
+                destructive_hint=False,
+                idempotent_hint=True,
+                open_world_hint=True,  # it asks a service outside this server
+            ),
+        )
+        tool._definition = definition
+        tool._service = service
+        return tool
+
+    async def run(
+        self,
+        arguments: dict[str, Any],
+        context: Context[Any, Any],
+        convert_result: bool = False,  # noqa: ARG002  # the SDK's signature
+    ) -> CallToolResult:
+        """Answer one call. Never raises what a client could see: a failure is a result that says so."""
+        try:
+            caller = _caller(context)
+            given = check(self.name, self._definition.arguments, arguments)
+            call = Call(caller=caller, progress=_progress(context), service=self._service)
+            answer = await self._definition.run(call, given)
+            text = written(answer)
+        except Exception as failure:  # noqa: BLE001  # the edge: `explain` decides by class what may be said
+            said = explain(failure, tool=self.name)
+            return CallToolResult(content=[TextContent(type="text", text=said)], is_error=True)
+        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=answer)
+
+
+def _caller(context: Context[Any, Any]) -> Caller:
+    """Return who asks, and refuse if the grant does not cover reading.
+
+    Raises:
+        NotPermitted: Without a caller, or without the scope. Fail closed: the transport should have refused before.
+    """
+    scope = getattr(context.request_context.request, "scope", None) or {}
+    caller = scope.get(CALLER)
+    if not isinstance(caller, Caller):
+        raise NotPermitted("this request carries no proven identity. Connect the app to this server again.")
+    if READ_SCOPE not in caller.scopes:
+        raise NotPermitted(
+            f"the owner's approval does not include {READ_SCOPE}. Connect the app again and approve it.",
+            scope=READ_SCOPE,
+        )
+    return caller
+
+
+def _progress(context: Context[Any, Any]) -> Progress:
+    async def report(done: int, expected: int | None, words: str) -> None:
+        await context.report_progress(done, expected, words)
+
+    return report

@@ -1,0 +1,90 @@
+"""`health_catalog`: what can be asked for, and how to read it."""
+
+from app.errors import ReconnectRequired
+from app.sources.base import Collection, Field
+from app.tools.arguments import Given, text
+from app.tools.calling import Call, Definition
+from app.tools.rendering import Answer
+
+COLLECTION = text("collection", "One collection in full; without it, all in short.", example="daily_sleep")
+
+_GRANTED = "granted: whether the owner gave this scope at the source; null: the source did not say."
+
+
+async def run(call: Call, given: Given) -> Answer:
+    """Answer one question."""
+    asked = given[COLLECTION]
+    if asked is not None:
+        source, collection = call.service.sources.find(asked)
+        granted = collection.granted_by(await _granted(call, source.name))
+        answer: Answer = {**_short(collection, granted), **_long(collection), "notes": [*collection.notes, _GRANTED]}
+        return {**answer, "synthetic": True} if source.synthetic else answer
+    collections: list[Answer] = []
+    synthetic = False
+    for source in call.service.sources:
+        scopes = await _granted(call, source.name)
+        synthetic = synthetic or source.synthetic
+        for collection in source.collections.values():
+            fields = {field.name: _brief(field) for field in collection.fields}
+            collections.append({**_short(collection, collection.granted_by(scopes)), "fields": fields})
+    answer = {"n": len(collections), "notes": [_GRANTED], "collections": collections}
+    return {**answer, "synthetic": True} if synthetic else answer
+
+
+async def _granted(call: Call, name: str) -> frozenset[str] | None:
+    """Return the scopes the owner gave; None also when nobody is signed in, which does not change what there is."""
+    source = next(source for source in call.service.sources if source.name == name)
+    try:
+        return await source.granted(call.caller)
+    except ReconnectRequired:
+        return None
+
+
+def _short(collection: Collection, granted: bool | None) -> Answer:
+    said: Answer = {
+        "collection": collection.qualified,
+        "carries": collection.carries,
+        "filed_by": str(collection.date_kind),
+        "scope": collection.scope,
+        "granted": granted,
+    }
+    if collection.also_scopes:
+        said["or_scope"] = sorted(collection.also_scopes)
+    if collection.dense:
+        said["samples"] = True  # takes resolution
+    return said
+
+
+def _long(collection: Collection) -> Answer:
+    said: Answer = {"fields": [_full(field) for field in collection.fields]}
+    if collection.series:
+        said["series"] = list(collection.series)
+    return said
+
+
+def _brief(field: Field) -> str:
+    """`score`, `measurement, s`: kind and unit in a few letters, because there are some two hundred fields."""
+    return f"{field.kind}, {field.unit}" if field.unit else str(field.kind)
+
+
+def _full(field: Field) -> Answer:
+    said: Answer = {"name": field.name, "kind": str(field.kind)}
+    if field.unit:
+        said["unit"] = field.unit
+    if field.meaning:
+        said["meaning"] = field.meaning
+    if field.values:
+        said["values"] = list(field.values)
+    return said
+
+
+CATALOG = Definition(
+    name="health_catalog",
+    title="What can be asked",
+    description=(
+        "List the collections: what each carries, how its records are filed under days, fields with kind and unit, and "
+        "whether the owner granted it. With collection: that one in full, with meanings and values. Holds no data."
+    ),
+    arguments=(COLLECTION,),
+    run=run,
+)

@@ -1,0 +1,69 @@
+"""What a failure says to the model: one table from exception class to text, and nowhere else.
+
+The texts of our own errors are written for whoever asked and carry no secret and no reading (`app.errors`). Any other
+exception may carry both, so it is answered with one fixed sentence and a reference under which the log names the place.
+"""
+
+import logging
+import secrets
+import traceback
+from collections.abc import Callable
+
+from app.errors import (
+    BadRequest,
+    CallerError,
+    MembershipRequired,
+    NotPermitted,
+    ReconnectRequired,
+    SealBroken,
+    SourceBusy,
+    SourceChanged,
+    SourceError,
+    SourceUnreachable,
+    StoreUnavailable,
+    TokenRefused,
+    VitalsError,
+)
+
+logger = logging.getLogger(__name__)
+
+# The first entry that fits decides, so subclasses stand before their base.
+_TEXTS: tuple[tuple[type[VitalsError], Callable[[VitalsError], str]], ...] = (
+    (BadRequest, lambda e: f"Not asked: {e}"),
+    (NotPermitted, lambda e: f"Not permitted: {e} This is not missing data; do not read it as none recorded."),
+    (ReconnectRequired, lambda e: f"Sign-in needed: {e} No data was read, and none is kept from before."),
+    (MembershipRequired, lambda e: f"Refused by the source: {e} Signing in again does not change this."),
+    (CallerError, lambda e: f"Not answered: {e}"),
+    (TokenRefused, lambda _: "The source refused the owner's sign-in even after renewing it. Try again in a minute."),
+    (SourceBusy, lambda e: f"The source is busy: {e}{_wait(e)} This is not missing data."),
+    (SourceUnreachable, lambda e: f"The source could not be reached: {e} Try again in a minute; no data was read."),
+    (SourceChanged, lambda e: f"The source gave an answer that could not be read: {e} No data was taken from it."),
+    (SourceError, lambda e: f"The source failed: {e} Try again in a minute; no data was read."),
+    (StoreUnavailable, lambda _: "This connector's own store did not answer, so nothing was read. Try in a minute."),
+    (SealBroken, lambda _: "The stored sign-in cannot be opened any more. The owner must sign in again."),
+    (VitalsError, lambda e: f"Not answered: {e}"),
+)
+
+
+def explain(failure: Exception, *, tool: str) -> str:
+    """Return the text for a failed call, and log what may be logged about it."""
+    if isinstance(failure, VitalsError):
+        logger.info("tool call refused", extra={"tool": tool, "error": type(failure).__name__})
+        return next(text for kind, text in _TEXTS if isinstance(failure, kind))(failure)
+    reference = secrets.token_hex(4)
+    place = traceback.extract_tb(failure.__traceback__)[-1:]
+    where = f"{place[0].name}:{place[0].lineno}" if place else "unknown"
+    # No exc_info: the exception's text, and the locals a handler might print, can be readings.
+    logger.error(
+        "tool call failed",
+        extra={"tool": tool, "error": type(failure).__name__, "where": where, "reference": reference},
+    )
+    return (
+        f"This connector failed in a way it did not expect (reference {reference}); nothing was changed. "
+        "Try once more. If it fails again, give the reference to the person who runs it."
+    )
+
+
+def _wait(failure: VitalsError) -> str:
+    seconds = failure.retry_after_s if isinstance(failure, SourceBusy) else None
+    return f" Try again in {seconds:.0f} s." if seconds else " Try again in a minute."

@@ -1,0 +1,88 @@
+"""Cutting an answer to size: always after a whole day, never inside one, and always said.
+
+Whoever goes on from the day after `continue_from` gets each record exactly once.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from app.sources.base import Record
+from app.tools.rendering import Answer, written
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The records of one day, in order."""
+
+    day: date
+    last: date  # the latest day any of them counts on
+    records: tuple[Record, ...]
+
+
+class TooLarge(Exception):
+    """Not even the first day fits. Internal: whoever asked gets advice that fits their question."""
+
+    def __init__(self, day: date | None, chars: int) -> None:
+        self.day = day
+        self.chars = chars
+        super().__init__(f"{chars} characters")
+
+
+def by_day(records: Sequence[Record], day: Callable[[Record], date], last: Callable[[Record, date], date]) -> list[Day]:
+    """Group records by day, keeping their order inside a day."""
+    groups: dict[date, list[Record]] = {}
+    for record in records:
+        groups.setdefault(day(record), []).append(record)
+    return [
+        Day(when, max(last(record, when) for record in group), tuple(group)) for when, group in sorted(groups.items())
+    ]
+
+
+def fit(days: Sequence[Day], make: Callable[[list[Record], date | None], Answer], *, cap: int) -> Answer:
+    """Make the answer with as many whole days as fit.
+
+    Args:
+        days: What there is to deliver.
+        make: Builds the answer from records and, if it is cut, the last day delivered.
+        cap: Characters at most.
+
+    Raises:
+        TooLarge: The first day alone is over the cap.
+    """
+    whole = make([record for day in days for record in day.records], None)
+    chars = len(written(whole))
+    if chars <= cap:
+        return whole
+    if len(days) < 2:
+        raise TooLarge(days[0].day if days else None, chars)
+    fits, over = 0, len(days)  # `fits` days are known to fit, `over` days not to
+    best: Answer | None = None
+    while over - fits > 1:
+        tried = (fits + over) // 2
+        answer = _made(days, tried, make)
+        if len(written(answer)) <= cap:
+            fits, best = tried, answer
+        else:
+            over = tried
+    if best is None:
+        raise TooLarge(days[0].day, len(written(_made(days, 1, make))))
+    seam = _clean_seam(days, fits)
+    if seam == fits:
+        return best
+    shorter = _made(days, seam, make)
+    return shorter if len(written(shorter)) <= cap else best
+
+
+def _made(days: Sequence[Day], count: int, make: Callable[[list[Record], date | None], Answer]) -> Answer:
+    return make([record for day in days[:count] for record in day.records], days[count - 1].day)
+
+
+def _clean_seam(days: Sequence[Day], most: int) -> int:
+    """Return the largest number of days, at most `most`, after which no record runs on; `most` if there is none."""
+    reach, clean = date.min, 0
+    for count, day in enumerate(days[:most], start=1):
+        reach = max(reach, day.last)
+        if reach <= day.day:
+            clean = count
+    return clean or most

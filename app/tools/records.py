@@ -1,0 +1,123 @@
+"""Records as the tools look at them: which day one belongs to, which of its fields go out, what they are called."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+from app.sources.base import Collection, DateKind, Field, Record
+
+
+def instant(value: object) -> datetime | None:
+    """Read an ISO 8601 instant with its offset; None for anything else."""
+    if not isinstance(value, str):
+        return None
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return at if at.tzinfo is not None else None
+
+
+def stamp(record: Record, collection: Collection) -> datetime | None:
+    """Return the record's own instant."""
+    fields = collection.stamp_fields or collection.day_fields
+    return next((at for name in fields if (at := instant(record.get(name)))), None)
+
+
+def day_of(record: Record, collection: Collection, zone: ZoneInfo) -> date | None:
+    """Return the local day a record is filed under: its own `day`, never one computed from UTC, but for samples."""
+    if collection.date_kind is DateKind.INSTANT:
+        at = stamp(record, collection)
+        return at.astimezone(zone).date() if at else None
+    for name in collection.day_fields:
+        value = record.get(name)
+        if isinstance(value, str):
+            try:
+                return date.fromisoformat(value[:10])
+            except ValueError:
+                continue
+    return None
+
+
+def end_day_of(record: Record, collection: Collection, start: date) -> date:
+    """Return the last day a record counts on."""
+    value = record.get(collection.end_day_field) if collection.end_day_field else None
+    try:
+        return max(start, date.fromisoformat(value[:10])) if isinstance(value, str) else start
+    except ValueError:
+        return start
+
+
+def always_kept(collection: Collection) -> frozenset[str]:
+    """Return the fields without which a record cannot be placed."""
+    return frozenset({"id", *collection.day_fields, *collection.stamp_fields[:1]})
+
+
+def top(name: str) -> str:
+    """`contributors` of `contributors.deep_sleep`."""
+    return name.partition(".")[0]
+
+
+def known_names(collection: Collection) -> frozenset[str]:
+    """Return every name a question may use: the fields, and the objects they stand in."""
+    found = set(collection.series)
+    for field in collection.fields:
+        parts = field.name.split(".")
+        found.update(".".join(parts[: n + 1]) for n in range(len(parts)))
+    return frozenset(found)
+
+
+def has(record: Mapping[str, object], name: str) -> bool:
+    """Whether a record carries the dotted name."""
+    here: object = record
+    for part in name.split("."):
+        if isinstance(here, list):
+            here = next((item for item in here if isinstance(item, dict) and part in item), None)
+        if not isinstance(here, Mapping) or part not in here:
+            return False
+        here = here[part]
+    return True
+
+
+def select(record: Record, names: Sequence[str], kept: frozenset[str]) -> Record:
+    """Return the record with only the dotted `names` and the `kept` fields, in the record's own order."""
+    wanted: dict[str, list[str] | None] = dict.fromkeys(kept)
+    for name in names:
+        head, _, rest = name.partition(".")
+        inner = wanted.get(head, [])
+        wanted[head] = None if not rest or inner is None else [*inner, rest]
+    return {
+        name: value if (inner := wanted[name]) is None else _inside(value, inner)
+        for name, value in record.items()
+        if name in wanted
+    }
+
+
+def _inside(value: object, names: list[str]) -> object:
+    if isinstance(value, dict):
+        return select(value, names, frozenset())
+    if isinstance(value, list):
+        return [_inside(item, names) for item in value]
+    return value
+
+
+def leaves(record: Mapping[str, object], series: Iterable[str] = (), prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Yield (dotted name, value) for everything but nested objects; a series stays whole."""
+    for name, value in record.items():
+        full = f"{prefix}{name}"
+        if isinstance(value, dict) and value and full not in series:
+            yield from leaves(value, series, f"{full}.")
+        else:
+            yield full, value
+
+
+def by_name(collection: Collection) -> dict[str, Field]:
+    """Return the collection's fields by dotted name."""
+    return {field.name: field for field in collection.fields}
+
+
+def samples(value: object) -> int:
+    """Count the samples in a series: an object with `items`, a list, or a string of one digit a sample."""
+    if isinstance(value, dict):
+        value = value.get("items")
+    return len(value) if isinstance(value, list | str) else 0

@@ -1,0 +1,153 @@
+"""From records to what is delivered: fields, series, buckets, JSON or CSV, and the words that go with the numbers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from app.sources.base import Collection, Field, Kind, Record
+from app.tools.arguments import near
+from app.tools.buckets import bucketed, measured
+from app.tools.records import always_kept, by_name, has, known_names, leaves, samples, select, top
+from app.tools.rendering import Answer
+from app.tools.tables import GUARD, table
+
+_NUMERIC = (Kind.SCORE, Kind.MEASUREMENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the records of one question are to go out."""
+
+    collection: Collection
+    zone: ZoneInfo
+    fields: tuple[str, ...] = ()  # as asked for, dotted; empty: all
+    format: Literal["json", "csv"] = "json"
+    full: bool = False  # sample series too
+    resolution: str = "raw"
+
+    @property
+    def at_source(self) -> tuple[str, ...]:
+        """The top-level fields the source can be asked for; empty: it must send everything.
+
+        Also empty when a name is unknown to the catalogue: the source may have it all the same.
+        """
+        known = known_names(self.collection)
+        if self.resolution != "raw" and self.collection.takes_fields:
+            return tuple(sorted({measured(self.collection, self.fields).name, *always_kept(self.collection)} - {"id"}))
+        if not self.collection.takes_fields or not self.fields or not all(name in known for name in self.fields):
+            return ()
+        return tuple(dict.fromkeys([*(top(name) for name in self.fields), *sorted(always_kept(self.collection))]))
+
+    def found(self, records: Sequence[Record]) -> tuple[str, ...]:
+        """Return the fields asked for that exist: in the catalogue, or in the records themselves."""
+        known = known_names(self.collection)
+        return tuple(name for name in self.fields if name in known or any(has(record, name) for record in records))
+
+    def deliver(self, records: Sequence[Record]) -> Answer:
+        """Return `n`, `data`, `units` and what else must be said about these records."""
+        found = self.found(records)
+        said: Answer = {}
+        if ignored := [name for name in self.fields if name not in found]:
+            said["ignored_fields"] = ignored
+            said["fields_meant"] = {name: near(name, sorted(known_names(self.collection))) for name in ignored}
+        if found and not self.at_source:
+            said["fields_split"] = {"at_source": [], "here": list(found)}
+        elif found and any("." in name for name in found):
+            said["fields_split"] = {"at_source": list(self.at_source), "here": [name for name in found if "." in name]}
+        if self.resolution != "raw":
+            return self._buckets(records, said)
+        chosen = [select(record, found, always_kept(self.collection)) for record in records] if found else list(records)
+        if not self.full:
+            chosen, left_out = _without_series(chosen, self.collection, asked={top(name) for name in found})
+            if left_out:
+                said["series_left_out"] = left_out
+        return self._written(chosen, said)
+
+    def _buckets(self, records: Sequence[Record], said: Answer) -> Answer:
+        field = measured(self.collection, self.fields)
+        unit = unit_of(field)
+        chosen = bucketed(records, self.collection, field=field, resolution=self.resolution, zone=self.zone)
+        said |= {"resolution": self.resolution, "samples": len(records)}
+        said["units"] = {name: {**unit, "of": field.name} for name in ("min", "mean", "max")} if chosen else {}
+        return self._data(chosen, said, first=("day", "start", "n", "min", "mean", "max"))
+
+    def _written(self, records: list[Record], said: Answer) -> Answer:
+        units, unknown, own_words = _read(records, self.collection)
+        said["units"] = units
+        if unknown:
+            said["unknown_fields"] = unknown
+        if own_words:
+            said["free_text"] = own_words
+        return self._data(records, said, first=())
+
+    def _data(self, records: list[Record], said: Answer, *, first: Sequence[str]) -> Answer:
+        if self.format == "json":
+            return {"n": len(records), **said, "data": records}
+        written = table(records, self.collection, first=first)
+        if written.uneven:
+            said["uneven_columns"] = list(written.uneven)
+        if written.guarded:
+            said["csv_guarded"] = {
+                "cells": written.guarded,
+                "how": f"a text that begins with = + - @ or {GUARD} got one {GUARD} in front; numbers are untouched",
+            }
+        return {"n": len(records), **said, "data": written.text}
+
+
+def unit_of(field: Field) -> dict[str, object]:
+    """Return what `units` says about a field: its kind, and its unit if it has one."""
+    return {"unit": field.unit, "kind": str(field.kind)} if field.unit else {"kind": str(field.kind)}
+
+
+def _without_series(
+    records: list[Record], collection: Collection, *, asked: set[str]
+) -> tuple[list[Record], dict[str, int]]:
+    """Leave out the sample series that were not asked for by name; return how many samples each held."""
+    series = [name for name in collection.series if name not in asked]
+    left_out: dict[str, int] = {}
+    for record in records:
+        for name in series:
+            if count := samples(record.get(name)):
+                left_out[name] = left_out.get(name, 0) + count
+    if not series:
+        return records, left_out
+    return [{name: value for name, value in record.items() if name not in series} for record in records], left_out
+
+
+def _read(
+    records: Sequence[Record], collection: Collection
+) -> tuple[dict[str, dict[str, object]], list[str], list[str]]:
+    """Return the units of the numbers, the fields the catalogue does not know, and those in the owner's own words."""
+    present: dict[str, object] = {}
+    for record in records:
+        for name, value in leaves(record, collection.series):
+            if present.get(name) is None:
+                present[name] = value
+    catalogue = by_name(collection)
+    inner = {name for field in catalogue for name in _parents(field)}
+    units: dict[str, dict[str, object]] = {}
+    unknown: list[str] = []
+    own_words: list[str] = []
+    for name, value in present.items():
+        field = catalogue.get(name)
+        if field is None:
+            if name not in collection.series and not (name in inner and not value):
+                unknown.append(name)
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    units[name] = {"kind": "unknown"}
+        elif field.kind in _NUMERIC or (field.kind is Kind.SERIES and field.unit):
+            units[name] = unit_of(field)
+        elif field.kind is Kind.TEXT:
+            own_words.append(name)
+    return units, unknown, own_words
+
+
+def _parents(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:n]) for n in range(1, len(parts))]
+
+
+def merged(units: Mapping[str, Mapping[str, object]], prefix: str) -> dict[str, Mapping[str, object]]:
+    """Return units under a longer name, for answers that carry records of several collections."""
+    return {f"{prefix}.{name}": unit for name, unit in units.items()}

@@ -1,0 +1,98 @@
+"""The MCP server as an ASGI app: the SDK's transport, as JSON where nobody waits for progress.
+
+The SDK can answer a POST as one JSON body, which costs a good part less, or as an event stream, which alone can carry
+progress. Which of the two is a constructor argument of its session manager, so there are two managers over one server,
+and the request decides: an event stream if it carries a progress token, JSON otherwise. Both are stateless.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Message, Receive, Scope, Send
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+# A client that writes the name with JSON escapes gets no progress, which it must be able to live without.
+_WANTS_STREAM = (b'"progressToken"', b'"subscriptions/listen"')
+
+
+class McpAsgi:
+    """ASGI app for the one MCP address. Who asks must already stand in the scope (`app.tools.calling.CALLER`)."""
+
+    def __init__(
+        self, server: MCPServer[Any], *, security: TransportSecuritySettings, max_body_bytes: int = MAX_BODY_BYTES
+    ) -> None:
+        # The public way to a session manager; the Starlette app it also returns is not used.
+        server.streamable_http_app(
+            stateless_http=True,
+            json_response=False,
+            transport_security=security,
+            max_request_body_size=max_body_bytes,
+        )
+        self._streaming = server.session_manager
+        self._plain = StreamableHTTPSessionManager(
+            app=self._streaming.app,
+            stateless=True,
+            json_response=True,
+            security_settings=security,
+            max_request_body_size=max_body_bytes,
+        )
+        self._max_body_bytes = max_body_bytes
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Serve requests while inside; can be entered once."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._streaming.run())
+            await stack.enter_async_context(self._plain.run())
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        if scope["method"] != "POST":
+            # Stateless: there is no stream to open and no session to end.
+            await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
+            return
+        body = await _read(receive, self._max_body_bytes)
+        if body is None:
+            await PlainTextResponse("The request is too large.", status_code=413)(scope, receive, send)
+            return
+        manager = self._streaming if any(mark in body for mark in _WANTS_STREAM) else self._plain
+        await manager.handle_request(scope, _again(body, receive), send)
+
+
+async def _read(receive: Receive, limit: int) -> bytes | None:
+    """Return the whole body; None if it is over the limit or the client left."""
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            return None
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            return b"".join(chunks)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives the body once more, then whatever comes next (a disconnect)."""
+    given = False
+
+    async def replay() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
