@@ -4,9 +4,9 @@ A tool is a `Definition`; `HealthTool` gives it to the SDK. Whatever is to hold 
 allows, what a failure says, how an answer is written) stands in `HealthTool.run`, so that no tool can forget it.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from mcp.server.mcpserver import Context
@@ -17,21 +17,13 @@ from pydantic import PrivateAttr
 
 from app.errors import NotPermitted
 from app.identity import READ_SCOPE, Caller
-from app.sources.base import Collection, Progress, Source
+from app.sources.base import Progress
+from app.sources.registry import Sources
 from app.tools.arguments import Argument, Given, check, schema
 from app.tools.failures import explain
 from app.tools.rendering import Answer, written
 
 CALLER = "vitals.caller"  # where the bearer middleware of `app.web` puts the Caller in the ASGI scope
-
-
-class Sources(Protocol):
-    """What the tools need of `app.sources.registry`."""
-
-    def find(self, name: str) -> tuple[Source, Collection]:
-        """Return the collection of a bare or qualified name; raise `BadRequest` with near ones if there is none."""
-
-    def __iter__(self) -> Iterator[Source]: ...
 
 
 @dataclass(frozen=True, slots=True)

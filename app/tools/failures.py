@@ -4,11 +4,12 @@ The texts of our own errors are written for whoever asked and carry no secret an
 exception may carry both, so it is answered with one fixed sentence and a reference under which the log names the place.
 """
 
-import logging
 import secrets
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
+from app import logs
 from app.errors import (
     BadRequest,
     CallerError,
@@ -25,7 +26,7 @@ from app.errors import (
     VitalsError,
 )
 
-logger = logging.getLogger(__name__)
+log = logs.get(__name__)
 
 # The first entry that fits decides, so subclasses stand before their base.
 _TEXTS: tuple[tuple[type[VitalsError], Callable[[VitalsError], str]], ...] = (
@@ -48,16 +49,13 @@ _TEXTS: tuple[tuple[type[VitalsError], Callable[[VitalsError], str]], ...] = (
 def explain(failure: Exception, *, tool: str) -> str:
     """Return the text for a failed call, and log what may be logged about it."""
     if isinstance(failure, VitalsError):
-        logger.info("tool call refused", extra={"tool": tool, "error": type(failure).__name__})
+        log.info("tool refused", tool=tool, error=type(failure).__name__)
         return next(text for kind, text in _TEXTS if isinstance(failure, kind))(failure)
     reference = secrets.token_hex(4)
     place = traceback.extract_tb(failure.__traceback__)[-1:]
-    where = f"{place[0].name}:{place[0].lineno}" if place else "unknown"
-    # No exc_info: the exception's text, and the locals a handler might print, can be readings.
-    logger.error(
-        "tool call failed",
-        extra={"tool": tool, "error": type(failure).__name__, "where": where, "reference": reference},
-    )
+    where = f"{Path(place[0].filename).name}:{place[0].lineno}" if place else "unknown"
+    # Its kind and place only: the text of an exception can be a reading.
+    log.error("tool failed", tool=tool, error=type(failure).__name__, where=where, reference=reference)
     return (
         f"This connector failed in a way it did not expect (reference {reference}); nothing was changed. "
         "Try once more. If it fails again, give the reference to the person who runs it."

@@ -5,23 +5,13 @@ from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from app.sources.base import Collection, DateKind, Field, Record
-
-
-def instant(value: object) -> datetime | None:
-    """Read an ISO 8601 instant with its offset; None for anything else."""
-    if not isinstance(value, str):
-        return None
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return at if at.tzinfo is not None else None
+from app.sources.days import instant_in, span
 
 
 def stamp(record: Record, collection: Collection) -> datetime | None:
     """Return the record's own instant."""
     fields = collection.stamp_fields or collection.day_fields
-    return next((at for name in fields if (at := instant(record.get(name)))), None)
+    return next((at for name in fields if (at := instant_in(record.get(name)))), None)
 
 
 def day_of(record: Record, collection: Collection, zone: ZoneInfo) -> date | None:
@@ -29,23 +19,14 @@ def day_of(record: Record, collection: Collection, zone: ZoneInfo) -> date | Non
     if collection.date_kind is DateKind.INSTANT:
         at = stamp(record, collection)
         return at.astimezone(zone).date() if at else None
-    for name in collection.day_fields:
-        value = record.get(name)
-        if isinstance(value, str):
-            try:
-                return date.fromisoformat(value[:10])
-            except ValueError:
-                continue
-    return None
+    days = span(collection, record)
+    return days[0] if days else None
 
 
 def end_day_of(record: Record, collection: Collection, start: date) -> date:
-    """Return the last day a record counts on."""
-    value = record.get(collection.end_day_field) if collection.end_day_field else None
-    try:
-        return max(start, date.fromisoformat(value[:10])) if isinstance(value, str) else start
-    except ValueError:
-        return start
+    """Return the last day a record counts on; `date.max` while it is still going on."""
+    days = span(collection, record)
+    return max(start, days[1]) if days and collection.date_kind is DateKind.SPAN else start
 
 
 def always_kept(collection: Collection) -> frozenset[str]:

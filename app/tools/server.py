@@ -7,7 +7,8 @@ from zoneinfo import ZoneInfo
 from mcp.server.mcpserver import MCPServer
 from mcp_types import Icon
 
-from app.tools.calling import Definition, HealthTool, Service, Sources
+from app.sources.registry import Sources
+from app.tools.calling import Definition, HealthTool, Service
 from app.tools.catalog import CATALOG
 from app.tools.health_check import CHECK
 from app.tools.query import QUERY

@@ -125,27 +125,28 @@ def _read(
             if present.get(name) is None:
                 present[name] = value
     catalogue = by_name(collection)
-    inner = {name for field in catalogue for name in _parents(field)}
+    objects = {".".join(parts[:n]) for name in catalogue for parts in (name.split("."),) for n in range(1, len(parts))}
     units: dict[str, dict[str, object]] = {}
     unknown: list[str] = []
-    own_words: list[str] = []
     for name, value in present.items():
         field = catalogue.get(name)
         if field is None:
-            if name not in collection.series and not (name in inner and not value):
+            if name not in objects:  # a list of objects, or null for an object
                 unknown.append(name)
-                if isinstance(value, int | float) and not isinstance(value, bool):
+                if _is_number(value):
                     units[name] = {"kind": "unknown"}
-        elif field.kind in _NUMERIC or (field.kind is Kind.SERIES and field.unit):
+        elif field.kind in _NUMERIC or (field.kind is Kind.SERIES and field.unit) or _is_number(value):
             units[name] = unit_of(field)
-        elif field.kind is Kind.TEXT:
-            own_words.append(name)
+    own_words = [
+        field.name
+        for field in collection.fields
+        if field.kind is Kind.TEXT and any(has(record, field.name) for record in records)
+    ]
     return units, unknown, own_words
 
 
-def _parents(name: str) -> list[str]:
-    parts = name.split(".")
-    return [".".join(parts[:n]) for n in range(1, len(parts))]
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def merged(units: Mapping[str, Mapping[str, object]], prefix: str) -> dict[str, Mapping[str, object]]:

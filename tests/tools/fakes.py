@@ -1,7 +1,7 @@
 """A source that behaves, a server around it, and a way to call a tool as the transport does."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult
 
-from app.errors import BadRequest
 from app.identity import READ_SCOPE, Caller
-from app.sources.base import Collection, DateKind, DateRange, Fetched, Progress, Record, Source
+from app.sources.base import Collection, DateKind, DateRange, Fetched, Progress, Record
 from app.sources.oura.catalog import COLLECTIONS
+from app.sources.registry import Sources
 from app.tools.records import day_of, end_day_of
 from app.tools.server import build_mcp
 
@@ -87,21 +87,6 @@ def _inside(record: Record, collection: Collection, days: DateRange | None) -> b
     return last >= days.start and day <= days.end
 
 
-class FakeSources:
-    def __init__(self, *sources: Source) -> None:
-        self._sources = sources
-
-    def find(self, name: str) -> tuple[Source, Collection]:
-        for source in self._sources:
-            bare = name.removeprefix(f"{source.name}.")
-            if bare in source.collections:
-                return source, source.collections[bare]
-        raise BadRequest(f"There is no collection {name!r}.")
-
-    def __iter__(self) -> Iterator[Source]:
-        return iter(self._sources)
-
-
 @dataclass
 class Connector:
     """A server and its clock."""
@@ -115,7 +100,7 @@ class Connector:
 
     def server(self) -> MCPServer[Any]:
         return build_mcp(
-            sources=FakeSources(self.source),
+            sources=Sources([self.source]),
             answer_max_chars=self.cap,
             timezone=self.timezone,
             now=self.now.timestamp,

@@ -235,7 +235,7 @@ async def test_csv_is_one_table_with_columns_in_the_catalogues_order() -> None:
 
 
 async def test_columns_that_not_every_record_has_are_named() -> None:
-    uneven = [SCORES[0] | {"day": "2026-03-09"}, {"id": "x", "day": "2026-03-10", "score": None}]
+    uneven: list[Record] = [SCORES[0] | {"day": "2026-03-09"}, {"id": "x", "day": "2026-03-10", "score": None}]
     connector = Connector(FakeSource({"daily_sleep": uneven}))
 
     answer = await connector.ask("health_query", collection="daily_sleep", format="csv")
