@@ -1,0 +1,184 @@
+"""The owner's credential at a source: one sealed record each, and the account it is pinned to.
+
+Records are written by compare-and-set on their exact bytes. Sealing makes these unique, so "unchanged" means that
+nobody wrote in between, not that somebody wrote the same.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import orjson
+
+from app.errors import CallerError, SealBroken, StoreUnavailable
+from app.store.base import Store
+from app.store.crypto import Keys
+
+_RACES = 20  # compare-and-set attempts; each lost one means that somebody else won
+
+
+class AccountMismatch(CallerError):
+    """Another account of the source was signed in than the one this owner began with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What is needed to ask a source in the owner's name."""
+
+    source: str  # "oura"
+    owner: str  # owner key
+    account_id: str  # the source's own id, pinned
+    access_token: str
+    refresh_token: str
+    expires_at: float  # unix s
+    obtained_at: float  # unix s, before the token was asked for
+    scopes: frozenset[str] | None  # bare names ("daily"); None: the source did not say
+    token_url: str  # which endpoint worked; first choice next time
+    timezone: str | None  # IANA, from the owner's browser at sign-in
+    generation: int = 0  # one more with each sign-in and each refresh
+    fence: int = 0  # the lease under which it was last written
+    state: Literal["live", "ended"] = "live"
+    ended_why: Literal["refused", "interrupted"] | None = None
+    told: bool = False  # the owner has been told why it ended
+
+    def __repr__(self) -> str:  # a token must not reach a log by way of a traceback
+        return f"Connection(source={self.source!r}, owner={self.owner!r}, generation={self.generation}, {self.state})"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A connection together with the bytes it was read from."""
+
+    connection: Connection
+    raw: bytes
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """What a later writer must find unchanged."""
+        return self.connection.generation, self.connection.fence
+
+
+class Connections:
+    """The sealed records `conn:<source>:<owner>` and `pin:<source>:<owner>`."""
+
+    def __init__(self, store: Store, keys: Keys, *, now: Callable[[], float]) -> None:
+        self._store = store
+        self._connections = keys.sealer("connection")
+        self._pins = keys.sealer("pin")
+        self._now = now
+
+    async def load(self, owner: str, source: str = "oura") -> Connection | None:
+        """Return the connection, live or ended; None if the owner never signed in or has left.
+
+        Raises:
+            SealBroken: It does not open under any key in `SECRET_KEY`.
+        """
+        held = await self.read(owner, source)
+        return held.connection if held else None
+
+    async def read(self, owner: str, source: str = "oura") -> Held | None:
+        """Like `load`, with what a compare-and-set needs."""
+        key = _key("conn", source, owner)
+        raw = await self._store.get(key)
+        return None if raw is None else Held(_decode(self._connections.open(raw, bound_to=key)), raw)
+
+    async def connect(self, connection: Connection) -> Connection:
+        """Store what a sign-in brought, as the next generation, over whatever was there.
+
+        A refresh that is under way for the generation before finds its own generation gone and is dropped.
+
+        Raises:
+            AccountMismatch: The owner is pinned to another account of this source.
+        """
+        await self._pin(connection)
+        for _ in range(_RACES):
+            held = await self.read(connection.owner, connection.source)
+            generation, fence = held.version if held else (0, 0)
+            new = replace(connection, generation=generation + 1, fence=fence, state="live", ended_why=None, told=False)
+            if await self._swap(held.raw if held else None, new):
+                return new
+        raise _contended()
+
+    async def update(self, held: Held, change: Callable[[Connection], Connection]) -> Connection | None:
+        """Store `change(connection)` if generation and fence are still those of `held`; else None, and nothing changes.
+
+        A writer who touched neither (a new time zone) is no reason to lose a refresh: the change is made on top.
+        """
+        current: Held | None = held
+        for _ in range(_RACES):
+            if current is None or current.version != held.version:
+                return None
+            new = change(current.connection)
+            if await self._swap(current.raw, new):
+                return new
+            current = await self.read(held.connection.owner, held.connection.source)
+        raise _contended()
+
+    async def tell(self, held: Held) -> bool:
+        """Note that the owner is being told why the connection ended; True for exactly one of all who ask."""
+        return not held.connection.told and await self._swap(held.raw, replace(held.connection, told=True))
+
+    async def pinned_account(self, owner: str, source: str = "oura") -> str | None:
+        """Return the source's id of the account that this owner signed in with first."""
+        key = _key("pin", source, owner)
+        raw = await self._store.get(key)
+        return None if raw is None else self._pins.open(raw, bound_to=key).decode()
+
+    async def erase(self, owner: str, source: str = "oura") -> Connection | None:
+        """Delete connection, pin and intent; return the connection so that it can be revoked at the source.
+
+        Works also when the records no longer open; then there is nothing to revoke with.
+        """
+        key = _key("conn", source, owner)
+        raw = await self._store.take(key)
+        for kind in ("pin", "intent"):
+            await self._store.delete(_key(kind, source, owner))
+        if raw is None:
+            return None
+        try:
+            return _decode(self._connections.open(raw, bound_to=key))
+        except SealBroken:
+            return None
+
+    async def owners(self) -> list[str]:
+        """Return every owner key with a connection, live or ended, at any source."""
+        return sorted({key.rpartition(":")[2] async for key, _ in self._store.scan("conn:")})
+
+    async def _swap(self, expected: bytes | None, new: Connection) -> bool:
+        key = _key("conn", new.source, new.owner)
+        sealed = self._connections.seal(_encode(new), bound_to=key)
+        return await self._store.compare_and_set(key, expected, sealed)
+
+    async def _pin(self, connection: Connection) -> None:
+        key = _key("pin", connection.source, connection.owner)
+        sealed = self._pins.seal(connection.account_id.encode(), bound_to=key)
+        if await self._store.compare_and_set(key, None, sealed):
+            return
+        if await self.pinned_account(connection.owner, connection.source) != connection.account_id:
+            raise AccountMismatch(
+                "This is another account than the one linked first. Sign in with that one, "
+                "or disconnect on the owner's page and begin again."
+            )
+
+
+def _key(kind: str, source: str, owner: str) -> str:
+    return f"{kind}:{source}:{owner}"
+
+
+def _encode(connection: Connection) -> bytes:
+    fields = asdict(connection)
+    if connection.scopes is not None:
+        fields["scopes"] = sorted(connection.scopes)
+    return orjson.dumps(fields)
+
+
+def _decode(plain: bytes) -> Connection:
+    fields: dict[str, Any] = orjson.loads(plain)
+    known = {name: fields[name] for name in Connection.__dataclass_fields__ if name in fields}
+    if known["scopes"] is not None:
+        known["scopes"] = frozenset(known["scopes"])
+    return Connection(**known)
+
+
+def _contended() -> StoreUnavailable:
+    return StoreUnavailable("The connection is being changed by others at this moment. Try again.")
