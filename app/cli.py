@@ -1,0 +1,105 @@
+"""The `vitals` command: reads arguments, prints lines, chooses exit codes. What a command does stands in its module.
+
+Exit codes: 0 done, 1 done but something is not as it should be, 2 the settings or arguments do not allow a start.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import anyio
+import click
+
+from app import __version__, logs
+from app.errors import SettingsError, VitalsError
+from app.secret_key import new_secret
+from app.settings import Settings, load_settings
+
+PORT = click.IntRange(1, 65535)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="vitals")
+def main() -> None:
+    """A remote MCP connector that you host yourself: ask your assistant about your Oura data."""
+
+
+@main.command()
+@click.option("--host", help="Address to listen on; HOST sets it too. Default 127.0.0.1.")
+@click.option("--port", type=PORT, help="Port to listen on; PORT sets it too. Default 8000.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that serve.")
+def serve(host: str | None, port: int | None, workers: int) -> None:
+    """Run the connector."""
+    from app import serving  # noqa: PLC0415 -- the server and all it serves, not needed by the other commands
+
+    # Written back, because worker processes read the environment again.
+    os.environ.update({name: str(value) for name, value in (("HOST", host), ("PORT", port)) if value is not None})
+    with _refusing():
+        settings = _settings()
+        listener = serving.bind(settings.host, settings.port)
+        where = f"{settings.host} port {settings.port}" + (f", {workers} processes" if workers > 1 else "")
+        print(f"vitals {__version__} at {settings.public_url}/mcp (listening on {where})", flush=True)
+        serving.run("app.main:from_environment", listener=listener, workers=workers)
+
+
+@main.command()
+@click.option("--port", type=PORT, default=8000, show_default=True, help="Port to listen on, or the next free one.")
+@click.option("--once", is_flag=True, help="Sign in as an app would, ask, print the answers, and end.")
+def demo(port: int, once: bool) -> None:
+    """Try it against a simulated Oura: no settings, no account, nothing kept."""
+    from app.demo import run_demo  # noqa: PLC0415 -- the simulator is loaded only to simulate
+
+    with _refusing():
+        sys.exit(run_demo(port=port, once=once))
+
+
+@main.command()
+@click.argument("url", required=False)
+def check(url: str | None) -> None:
+    """Examine the configuration; exit 1 if a line is red."""
+    from app.checking import check_configuration  # noqa: PLC0415 -- loads every part
+
+    if url is not None:
+        raise click.UsageError("Examining a running server by its URL is not built yet. `vitals check` without one is.")
+    with _refusing():
+        settings = _settings()
+        lines = anyio.run(check_configuration, settings, time.time)
+    for line in lines:
+        print(f"{'ok ' if line.good else 'RED'} {line.text}")
+    sys.exit(0 if all(line.good for line in lines) else 1)
+
+
+@main.command()
+def secret() -> None:
+    """Print a fresh secret, for SECRET_KEY."""
+    print(new_secret())
+
+
+@main.command()
+def disconnect() -> None:
+    """End every app's access, revoke at Oura, and erase the connection."""
+    from app.parting import disconnect_all  # noqa: PLC0415 -- loads every part
+
+    with _refusing():
+        report = anyio.run(disconnect_all, _settings(), time.time)
+    for text in report.lines:
+        print(text)
+    sys.exit(0 if report.complete else 1)
+
+
+def _settings() -> Settings:
+    settings = load_settings(os.environ)
+    logs.configure(level=settings.log_level, style=settings.log_format)
+    return settings
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Turn an error of ours into one line on standard error: 2 for settings, 1 for anything else."""
+    try:
+        yield
+    except VitalsError as exc:
+        print(f"vitals: {exc}", file=sys.stderr)
+        sys.exit(2 if isinstance(exc, SettingsError) else 1)

@@ -1,0 +1,129 @@
+"""From settings to a running application: the parts behind their addresses, opened at the start, closed at the end."""
+
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+import httpx2
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+
+from app import __version__, logs
+from app.authserver.signin import SignIn
+from app.errors import VitalsError
+from app.parts import Parts, build_parts
+from app.settings import Settings, load_settings
+from app.sources.oura.account import account
+from app.store.base import Store
+from app.tools.server import build_mcp
+from app.tools.transport import McpAsgi
+from app.web.app import build_web
+from app.web.owner import OwnerPages
+from app.web.pages import Pages, static_routes
+
+log = logs.get(__name__)
+
+
+def from_environment() -> Starlette:
+    """Build the application of one process; uvicorn calls this in each worker."""
+    settings = load_settings(os.environ)
+    logs.configure(level=settings.log_level, style=settings.log_format)
+    return build_app(settings)
+
+
+def build_app(
+    settings: Settings,
+    *,
+    now: Callable[[], float] = time.time,
+    http: httpx2.AsyncClient | None = None,
+    store: Store | None = None,
+) -> Starlette:
+    """Build the application; what it holds is opened by its lifespan.
+
+    Args:
+        settings: As read at the start.
+        now: Unix seconds.
+        http: For calls to sources; None makes one.
+        store: None chooses what the settings name.
+
+    Raises:
+        SettingsError: The kept key or the store's address cannot be used.
+    """
+    return assemble(build_parts(settings, now=now, http=http, store=store))
+
+
+def assemble(parts: Parts) -> Starlette:
+    """Put built parts behind their addresses."""
+    settings, public_url = parts.settings, parts.settings.public_url
+    oauth = None if settings.oura_sandbox else parts.oauth
+    pages = Pages(public_url=public_url, sandbox=settings.oura_sandbox)
+    signin = SignIn(
+        authserver=parts.authserver,
+        oauth=oauth,
+        account=partial(account, parts.http, settings.oura_api_url),
+        connections=parts.connections,
+        store=parts.store,
+        keys=parts.keys,
+        owners=settings.owners,
+        public_url=public_url,
+        render=pages,
+        now=parts.now,
+        timezone=settings.timezone.key if settings.timezone else None,
+    )
+    owner_pages = OwnerPages(
+        signin=signin,
+        grants=parts.authserver.grants,
+        connections=parts.connections,
+        oauth=oauth,
+        pages=pages,
+        public_url=public_url,
+        scopes=settings.oura_scopes,
+    )
+    server = build_mcp(
+        sources=parts.sources,
+        answer_max_chars=settings.answer_max_chars,
+        timezone=settings.timezone,
+        now=parts.now,
+        public_url=public_url,
+        version=__version__,
+    )
+    # The Host and Origin headers are judged in `web.guard`, for every address alike.
+    mcp = McpAsgi(server, security=TransportSecuritySettings(enable_dns_rebinding_protection=False))
+    return build_web(
+        public_url=public_url,
+        mcp=mcp,
+        verify=parts.authserver.verifier.verify,
+        ping=parts.store.ping,
+        version=__version__,
+        pages=pages,
+        routes=[*parts.authserver.routes(), *signin.routes(), *owner_pages.routes(), *static_routes()],
+        lifespan=partial(_open, parts, mcp),
+    )
+
+
+@asynccontextmanager
+async def _open(parts: Parts, mcp: McpAsgi, _app: Starlette) -> AsyncIterator[None]:
+    """Refuse to start without a store; at the end, finish what must not be cut: a renewal between spend and store."""
+    settings = parts.settings
+    try:
+        await parts.store.ping()
+    except VitalsError as exc:
+        log.error("start_refused", reason=str(exc))  # our own texts carry no secret
+        raise
+    try:
+        async with mcp.run():
+            log.info(
+                "started",
+                version=__version__,
+                public_url=settings.public_url,
+                store="redis" if settings.redis_url.get_secret_value() else "sqlite",
+                sandbox=settings.oura_sandbox,
+            )
+            yield
+    finally:
+        await parts.rotation.drain()
+        await parts.http.aclose()
+        await parts.store.aclose()
+        log.info("stopped")

@@ -1,0 +1,49 @@
+"""`vitals disconnect`: every owner leaves at once, also those who are no longer named in the settings."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.authserver.leaving import disconnect
+from app.parts import build_parts
+from app.settings import Settings
+
+_BY_HAND = "End it yourself at Oura: in the Oura account, under the connected applications."
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """What was done, in lines for a person; complete unless Oura did not confirm."""
+
+    lines: tuple[str, ...]
+    complete: bool
+
+
+async def disconnect_all(settings: Settings, now: Callable[[], float]) -> Parting:
+    """End every grant, erase every connection and its pin, and revoke at Oura.
+
+    Raises:
+        SettingsError: The store or the key cannot be used.
+        StoreUnavailable: Not everything is ended; run it again.
+    """
+    parts = build_parts(settings, now=now)
+    try:
+        oauth = None if settings.oura_sandbox else parts.oauth
+        owners = dict.fromkeys([*settings.owners, *await parts.connections.owners()])
+        left = [
+            await disconnect(owner, grants=parts.authserver.grants, connections=parts.connections, oauth=oauth)
+            for owner in owners
+        ]
+        apps = sum(one.apps for one in left) + await parts.authserver.grants.revoke_all()
+    finally:
+        await parts.http.aclose()
+        await parts.store.aclose()
+    connected = sum(one.connected for one in left)
+    revoked = sum(one.revoked for one in left)
+    lines = [
+        f"Apps whose access was ended: {apps}.",
+        f"Connections to Oura erased here: {connected}.",
+        f"Of these, Oura confirmed that it revoked: {revoked}.",
+    ]
+    if revoked < connected:
+        lines.append(f"Oura could not be reached or did not confirm. {_BY_HAND}")
+    return Parting(tuple(lines), complete=revoked == connected)

@@ -1,0 +1,127 @@
+"""What one process is made of: every part built once, from settings to sources, and handed what it needs.
+
+Nothing is connected here; `main` opens and closes. Commands that do not serve (`vitals disconnect`) use the same parts.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import httpx2
+
+from app import __version__
+from app.authserver.server import AuthServer
+from app.secret_key import kept_in
+from app.settings import Settings
+from app.sources.oura.oauth import OuraOAuth
+from app.sources.oura.source import OuraSource
+from app.sources.registry import Sources
+from app.store.base import Store
+from app.store.crypto import Keys
+from app.store.opening import choose_store
+from app.vault.connections import Connections
+from app.vault.rotation import Rotation
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of one process."""
+
+    settings: Settings
+    now: Callable[[], float]
+    http: httpx2.AsyncClient
+    store: Store
+    keys: Keys
+    connections: Connections
+    oauth: OuraOAuth
+    rotation: Rotation
+    sources: Sources
+    authserver: AuthServer
+
+    @property
+    def resource(self) -> str:
+        """The MCP address as apps type it, and the audience of every token."""
+        return f"{self.settings.public_url}/mcp"
+
+
+def build_parts(
+    settings: Settings,
+    *,
+    now: Callable[[], float],
+    http: httpx2.AsyncClient | None = None,
+    store: Store | None = None,
+) -> Parts:
+    """Build every part.
+
+    Args:
+        settings: As read at the start.
+        now: Unix seconds.
+        http: Used for every call to a source; None makes one.
+        store: None chooses what the settings name.
+
+    Raises:
+        SettingsError: The kept key or the store's address cannot be used.
+    """
+    http = http or outgoing()
+    redis_url = settings.redis_url.get_secret_value() or None
+    store = store or choose_store(data_dir=settings.data_dir, redis_url=redis_url, now=now)
+    secrets = [key.get_secret_value() for key in settings.secret_key] or [kept_in(settings.data_dir)]
+    keys = Keys([secret.encode() for secret in secrets])
+    connections = Connections(store, keys, now=now)
+    oauth = OuraOAuth(
+        http=http,
+        client_id=settings.oura_client_id,
+        client_secret=settings.oura_client_secret.get_secret_value(),
+        authorize_url=settings.oura_authorize_url,
+        token_urls=settings.oura_token_urls,
+        revoke_urls=settings.oura_revoke_urls,
+        scopes=settings.oura_scopes,
+        redirect_uri=settings.redirect_uri,
+        now=now,
+    )
+    rotation = Rotation(
+        connections=connections,
+        store=store,
+        endpoint=oauth,
+        now=now,
+        reconnect_url=f"{settings.public_url}/connections",
+    )
+    oura = OuraSource(
+        http=http,
+        api_url=settings.oura_api_url,
+        tokens=rotation,
+        connections=connections,
+        sandbox=settings.oura_sandbox,
+        now=now,
+    )
+    authserver = AuthServer(
+        store=store,
+        issuer=settings.public_url,
+        resource=f"{settings.public_url}/mcp",
+        owners=frozenset(settings.owners),
+        now=now,
+    )
+    return Parts(
+        settings=settings,
+        now=now,
+        http=http,
+        store=store,
+        keys=keys,
+        connections=connections,
+        oauth=oauth,
+        rotation=rotation,
+        sources=Sources([oura]),
+        authserver=authserver,
+    )
+
+
+def outgoing() -> httpx2.AsyncClient:
+    """Return the client for calls to sources: no proxy from the environment, no redirect followed, bounded waits."""
+    return httpx2.AsyncClient(
+        trust_env=False,
+        follow_redirects=False,
+        http2=find_spec("h2") is not None,
+        timeout=httpx2.Timeout(20, connect=5, pool=15),
+        limits=httpx2.Limits(max_connections=32, max_keepalive_connections=16, keepalive_expiry=60),
+        headers={"user-agent": f"vitals/{__version__}"},
+    )
