@@ -118,8 +118,9 @@ def zone_named(name: str) -> ZoneInfo:
 
 @functools.cache
 def _zones() -> dict[str, str]:
-    # Only listed names: ZoneInfo itself also opens files such as `localtime`, which is the server's zone.
-    return {name.casefold(): name for name in zoneinfo.available_timezones()}
+    # Only listed names, since ZoneInfo opens any file under its path; and not the files that are the server's own zone.
+    names = zoneinfo.available_timezones() - {"localtime", "posixrules", "Factory"}
+    return {name.casefold(): name for name in names}
 
 
 def _instant(name: str, word: str, zone: ZoneInfo) -> Moment:

@@ -1,0 +1,130 @@
+"""Over real HTTP, with the SDK's own client, on both eras of the protocol."""
+
+import json
+from collections.abc import AsyncIterator
+
+import anyio
+import httpx2
+import pytest
+from mcp.client import Client
+
+from tests.tools.fakes import Connector, FakeSource, sleep, text_of
+from tests.tools.served import served
+
+pytestmark = pytest.mark.anyio
+
+ERAS = pytest.mark.parametrize("era", ["legacy", "2026-07-28", "auto"])
+TOOLS = {"health_today", "health_query", "health_catalog", "health_check"}
+HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+
+
+def connector() -> Connector:
+    return Connector(FakeSource({"sleep": [sleep("2026-03-10")]}, pages=3))
+
+
+@ERAS
+async def test_a_client_lists_the_tools_and_calls_one(era: str) -> None:
+    asked = connector()
+
+    with anyio.fail_after(20):
+        async with served(asked) as at, Client(at.url, mode=era) as client:
+            tools = (await client.list_tools()).tools
+            result = await client.call_tool("health_query", {"collection": "sleep", "day": "today"})
+
+    assert {tool.name for tool in tools} == TOOLS
+    assert not result.is_error
+    assert json.loads(text_of(result)) == result.structured_content
+    assert result.structured_content["data"][0]["day"] == "2026-03-10"
+
+
+@ERAS
+async def test_progress_reaches_the_client(era: str) -> None:
+    told: list[tuple[float, float | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total))
+
+    with anyio.fail_after(20):
+        async with served(connector()) as at, Client(at.url, mode=era) as client:
+            await client.call_tool("health_query", {"collection": "sleep"}, progress_callback=hear)
+
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert "text/event-stream" in at.types
+
+
+@ERAS
+async def test_who_does_not_wait_for_progress_is_answered_in_json(era: str) -> None:
+    with anyio.fail_after(20):
+        async with served(connector()) as at, Client(at.url, mode=era) as client:
+            await client.call_tool("health_query", {"collection": "sleep"})
+
+    assert "application/json" in at.types
+    assert "text/event-stream" not in at.types
+
+
+@ERAS
+async def test_a_failure_is_a_result_that_says_so(era: str) -> None:
+    with anyio.fail_after(20):
+        async with served(connector()) as at, Client(at.url, mode=era) as client:
+            result = await client.call_tool("health_query", {"collection": "slep"})
+
+    assert result.is_error
+    assert "oura.sleep" in text_of(result)
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto"])  # a client set to one revision asks for no introduction
+async def test_the_server_introduces_itself(era: str) -> None:
+    with anyio.fail_after(20):
+        async with served(connector()) as at, Client(at.url, mode=era) as client:
+            server, instructions = client.server_info, client.instructions
+
+    assert server is not None
+    assert (server.name, server.title, server.version) == ("vitals", "Vitals", "0.1.0")
+    assert server.icons
+    assert server.icons[0].src.startswith("data:image/svg+xml;base64,")
+    assert instructions
+    assert "health_today" in instructions
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
+async def test_only_post_is_served(method: str) -> None:
+    async with served(connector()) as at, httpx2.AsyncClient() as http:
+        answer = await http.request(method, at.url, headers={"accept": "text/event-stream"})
+
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_a_body_over_the_limit_is_refused(chunked: bool) -> None:
+    body = b'{"x":"' + b"x" * (4 * 1024 * 1024) + b'"}'
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for n in range(0, len(body), 65536):
+            yield body[n : n + 65536]
+
+    async with served(connector()) as at, httpx2.AsyncClient() as http:
+        answer = await http.post(at.url, content=pieces() if chunked else body, headers=HEADERS)
+
+    assert answer.status_code == 413
+
+
+async def test_a_foreign_host_or_origin_is_refused() -> None:
+    ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+    async with served(connector()) as at, httpx2.AsyncClient() as http:
+        host = await http.post(at.url, json=ask, headers={**HEADERS, "host": "evil.example"})
+        origin = await http.post(at.url, json=ask, headers={**HEADERS, "origin": "https://evil.example"})
+
+    assert host.status_code == 421
+    assert origin.status_code == 403
+
+
+async def test_discovery_without_headers_gets_the_answer_that_chatgpt_falls_back_on() -> None:
+    ask = {"jsonrpc": "2.0", "id": "openai-mcp-discover", "method": "server/discover", "params": {}}
+
+    async with served(connector()) as at, httpx2.AsyncClient() as http:
+        answer = await http.post(at.url, json=ask, headers=HEADERS)
+
+    assert answer.status_code == 200
+    assert answer.json()["error"]["code"] == -32601
