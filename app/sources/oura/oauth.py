@@ -14,8 +14,7 @@ import httpx2
 
 from app.errors import VitalsError
 from app.sources.oura.token_wire import Rejection, parse_tokens
-from app.vault.outcomes import NotSent, OutcomeUnknown, RefreshMisconfigured, RefreshRefused
-from app.vault.rotation import TokenAnswer
+from app.vault.outcomes import NotSent, OutcomeUnknown, RefreshMisconfigured, RefreshRefused, TokenAnswer
 
 _TIMEOUT: Final = httpx2.Timeout(15.0, connect=5.0)
 _DEADLINE_S: Final = 15.0  # one request, body included; below the vault's deadline from spend to store
@@ -165,7 +164,7 @@ class OuraOAuth:
                         url, {"token": token, "token_type_hint": hint, **self._credentials()}
                     )
         for url in legacy:
-            # The older endpoint takes the token in its address and nowhere else. The package keeps addresses out of logs.
+            # The older endpoint takes the token in its address only; `app.sources.oura` keeps addresses out of logs.
             done |= await self._revocation(f"{url}?{urlencode({'access_token': access_token})}", {})
         return done
 

@@ -14,8 +14,7 @@ import orjson
 
 from app.sources.oura.scopes import normalised
 from app.sources.oura.wire import printable
-from app.vault.outcomes import OutcomeUnknown
-from app.vault.rotation import TokenAnswer
+from app.vault.outcomes import OutcomeUnknown, TokenAnswer
 
 DEFAULT_LIFE_S: Final = 86_400.0  # what Oura's documentation calls typical; used when `expires_in` cannot be read
 SHORTEST_LIFE_S: Final = 60.0

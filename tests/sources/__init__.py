@@ -1,0 +1,1 @@
+"""Tests of where data comes from: windows, days, the engine, and Oura's wire."""
