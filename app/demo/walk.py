@@ -86,7 +86,8 @@ async def walk(public_url: str, *, say: Callable[[str], None]) -> None:
     """
     async with httpx2.AsyncClient(trust_env=False, timeout=20) as http:
         app = await discover(http, f"{public_url}/mcp", say)
-        await sign_in(app, say)
+        async with httpx2.AsyncClient(trust_env=False, timeout=20) as browser:  # it shares no cookie with the app
+            await sign_in(app, browser, say)
         await ask(app, say)
         await app.token(grant_type="refresh_token", refresh_token=app.refresh_token)
         say("renew      the app got new tokens for its old refresh token")
@@ -122,8 +123,18 @@ async def discover(http: httpx2.AsyncClient, mcp_url: str, say: Callable[[str], 
     return app
 
 
-async def sign_in(app: App, say: Callable[[str], None]) -> None:
-    """Go the owner's way: consent here, sign-in at the simulated Oura, and back with a code."""
+async def sign_in(app: App, http: httpx2.AsyncClient, say: Callable[[str], None], *, who: str = "owner") -> None:
+    """Go a person's way: consent here, sign-in at the simulated Oura, and back with a code.
+
+    Args:
+        app: The app that asks.
+        http: The person's browser.
+        say: Takes lines.
+        who: The button to press at the simulated Oura: `owner`, `stranger` or `refuse`.
+
+    Raises:
+        WalkFailed: It did not end with a code.
+    """
     verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     query = {
@@ -136,16 +147,15 @@ async def sign_in(app: App, say: Callable[[str], None]) -> None:
         "code_challenge_method": "S256",
         "resource": app.mcp_url,
     }
-    async with httpx2.AsyncClient(trust_env=False, timeout=20) as http:
-        browser = Browser(http, stop_at=_REDIRECT_URI)
-        try:
-            await browser.open(f"{app.server['authorization_endpoint']}?{urlencode(query)}")
-            await browser.press("approve", {"timezone": _ZONE})
-            say("consent    the page names the app, what it may read and where the result goes; approved")
-            await browser.press("owner")
-            say("Oura       signed in as the owner at the simulated Oura")
-        except LookupError as exc:
-            raise WalkFailed(str(exc)) from exc
+    browser = Browser(http, stop_at=_REDIRECT_URI)
+    try:
+        await browser.open(f"{app.server['authorization_endpoint']}?{urlencode(query)}")
+        await browser.press("approve", {"timezone": _ZONE})
+        say("consent    the page names the app, what it may read and where the result goes; approved")
+        await browser.press(who)
+        say(f"Oura       signed in as the {who} at the simulated Oura")
+    except LookupError as exc:
+        raise WalkFailed(str(exc)) from exc
     answer = dict(parse_qsl(urlsplit(browser.address).query))
     if not browser.stopped or answer.get("state") != state or answer.get("iss") != app.server["issuer"]:
         raise WalkFailed(f"The sign-in ended at {urlsplit(browser.address).path} with status {browser.status}.")

@@ -30,7 +30,7 @@ class AccessLog:
         async def watch(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status = int(message["status"])  # an HTTPStatus would be written by its name
             await send(message)
 
         try:
