@@ -7,7 +7,10 @@ from app.simulator.archive import Archive
 from app.simulator.world import DENSE, Record
 
 _DAY = timedelta(days=1)
-_LONGEST_SPAN = timedelta(days=400)
+_LONGEST = {
+    "rest_mode_period": timedelta(days=4_000),
+    "enhanced_tag": timedelta(days=60),
+}  # others last no longer than a day
 
 
 def truth(archive: Archive, collection: str, start: date, end: date, zone: ZoneInfo | None = None) -> list[Record]:
@@ -26,7 +29,7 @@ def truth(archive: Archive, collection: str, start: date, end: date, zone: ZoneI
         return [archive.personal_info(frozenset({"personal", "email"}))]
     if collection in DENSE:
         return _samples(archive, collection, start, end, zone or ZoneInfo(archive.world.person.zone))
-    near = archive.between(collection, start - _LONGEST_SPAN, end + _DAY)
+    near = archive.between(collection, start - _LONGEST.get(collection, _DAY), end + _DAY)
     return [record for record in near if _touches(collection, record, start.isoformat(), end.isoformat())]
 
 
