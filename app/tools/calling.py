@@ -15,7 +15,7 @@ from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetad
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import PrivateAttr
 
-from app.errors import NotPermitted
+from app.errors import BadRequest, NotPermitted
 from app.identity import READ_SCOPE, Caller
 from app.sources.base import Progress
 from app.sources.registry import Sources
@@ -100,6 +100,8 @@ class HealthTool(Tool):
             call = Call(caller=caller, progress=_progress(context), service=self._service)
             answer = await self._definition.run(call, given)
             text = written(answer)
+            if len(text) > self._service.answer_max_chars:
+                raise BadRequest(f"the answer is {len(text)} characters, over this server's limit. Ask for less.")
         except Exception as failure:  # noqa: BLE001  # the edge: `explain` decides by class what may be said
             said = explain(failure, tool=self.name)
             return CallToolResult(content=[TextContent(type="text", text=said)], is_error=True)

@@ -4,7 +4,7 @@ from app.errors import ReconnectRequired
 from app.sources.base import Collection, Field
 from app.tools.arguments import Given, text
 from app.tools.calling import Call, Definition
-from app.tools.rendering import Answer
+from app.tools.rendering import Answer, written
 
 COLLECTION = text("collection", "One collection in full; without it, all in short.", example="daily_sleep")
 
@@ -28,7 +28,12 @@ async def run(call: Call, given: Given) -> Answer:
             fields = {field.name: _brief(field) for field in collection.fields}
             collections.append({**_short(collection, collection.granted_by(scopes)), "fields": fields})
     answer = {"n": len(collections), "notes": [_GRANTED], "collections": collections}
-    return {**answer, "synthetic": True} if synthetic else answer
+    if synthetic:
+        answer["synthetic"] = True
+    if len(written(answer)) > call.service.answer_max_chars:
+        answer["notes"] = [_GRANTED, "Without fields, to fit: ask for one collection to see its fields."]
+        answer["collections"] = [{name: e[name] for name in e if name != "fields"} for e in collections]
+    return answer
 
 
 async def _granted(call: Call, name: str) -> frozenset[str] | None:

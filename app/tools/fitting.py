@@ -10,6 +10,8 @@ from datetime import date
 from app.sources.base import Record
 from app.tools.rendering import Answer, written
 
+LEAST_CHARS = 10  # no record is shorter, in JSON or CSV: it carries at least its day or its instant
+
 
 @dataclass(frozen=True, slots=True)
 class Day:
@@ -39,34 +41,44 @@ def by_day(records: Sequence[Record], day: Callable[[Record], date], last: Calla
     ]
 
 
-def fit(days: Sequence[Day], make: Callable[[list[Record], date | None], Answer], *, cap: int) -> Answer:
+def fit(
+    days: Sequence[Day],
+    make: Callable[[list[Record], date | None], Answer],
+    *,
+    cap: int,
+    rest_after: date | None = None,
+    least_chars: int = LEAST_CHARS,
+) -> Answer:
     """Make the answer with as many whole days as fit.
 
     Args:
         days: What there is to deliver.
         make: Builds the answer from records and, if it is cut, the last day delivered.
         cap: Characters at most.
+        rest_after: The last day that was asked of the source, if the range goes on after it.
+        least_chars: What a record takes at the very least; 0 if several become one.
 
     Raises:
         TooLarge: The first day alone is over the cap.
     """
-    whole = make([record for day in days for record in day.records], None)
-    chars = len(written(whole))
-    if chars <= cap:
-        return whole
-    if len(days) < 2:
-        raise TooLarge(days[0].day if days else None, chars)
-    fits, over = 0, len(days)  # `fits` days are known to fit, `over` days not to
+    if sum(len(day.records) for day in days) * least_chars <= cap:  # else there is no need to write it to see
+        whole = make([record for day in days for record in day.records], rest_after)
+        if len(written(whole)) <= cap:
+            return whole
     best: Answer | None = None
-    while over - fits > 1:
-        tried = (fits + over) // 2
-        answer = _made(days, tried, make)
-        if len(written(answer)) <= cap:
-            fits, best = tried, answer
+    fits, over, step = 0, len(days), 1  # `fits` days are known to fit, `over` days not to
+    while fits + 1 < over:
+        tried = min(fits + step, over - 1)
+        made = _made(days, tried, make)
+        if len(written(made)) <= cap:
+            fits, best, step = tried, made, step * 2
         else:
-            over = tried
+            over, step = tried, max(1, step // 2)
     if best is None:
-        raise TooLarge(days[0].day, len(written(_made(days, 1, make))))
+        first = days[:1]
+        raise TooLarge(
+            first[0].day if first else None, len(written(_made(first, 1, make) if first else make([], None)))
+        )
     seam = _clean_seam(days, fits)
     if seam == fits:
         return best

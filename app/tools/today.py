@@ -12,10 +12,12 @@ from zoneinfo import ZoneInfo
 import anyio
 
 from app.errors import MembershipRequired, NotPermitted, SourceError, VitalsError
-from app.sources.base import Collection, DateRange, Fetched, Record, Source
+from app.identity import Caller
+from app.sources.base import Collection, DateRange, Fetched, Progress, Record, Source
 from app.tools.arguments import Given, number, text
 from app.tools.calling import Call, Definition
 from app.tools.nights import Night, night
+from app.tools.progress import Together
 from app.tools.records import day_of
 from app.tools.rendering import Answer, written
 from app.tools.shaping import Shape, merged
@@ -56,12 +58,14 @@ async def run(call: Call, given: Given) -> Answer:
     place = await here(call, source, given[TIMEZONE])
     parts: dict[str, _Part] = {}
 
-    async def ask(name: str, source: Source, collection: Collection) -> None:
-        parts[name] = await _ask(call, source, collection, name, place, given[DAYS])
+    told = Together(call.progress)
+
+    async def ask(name: str, source: Source, collection: Collection, progress: Progress) -> None:
+        parts[name] = await _ask(call.caller, source, collection, name, place, given[DAYS], progress)
 
     async with anyio.create_task_group() as group:
         for name, (its_source, collection) in found.items():
-            group.start_soon(ask, name, its_source, collection)
+            group.start_soon(ask, name, its_source, collection, told.part())
     parts = {name: parts[name] for name in _PARTS}
     if failures := [part.failure for part in parts.values() if part.failure is not None]:
         grave = [failure for failure in failures if not isinstance(failure, _BEARABLE)]
@@ -80,14 +84,16 @@ async def run(call: Call, given: Given) -> Answer:
 _BEARABLE = (NotPermitted, MembershipRequired, SourceError)  # the other parts may still be there
 
 
-async def _ask(call: Call, source: Source, collection: Collection, name: str, place: Here, days: int) -> _Part:
+async def _ask(
+    caller: Caller, source: Source, collection: Collection, name: str, place: Here, days: int, progress: Progress
+) -> _Part:
     try:
-        fetched = await source.fetch(call.caller, collection, _back(place, days), progress=call.progress)
+        fetched = await source.fetch(caller, collection, _back(place, days), progress=progress)
         records = _filed(fetched.records, collection, place)
         newest = max((day for day in records if day <= place.today), default=None)
         if newest is None and fetched.complete:
             fields = Shape(collection, place.zone, fields=("id",)).at_source
-            older = await source.fetch(call.caller, collection, _back(place, LOOK_BACK_DAYS), fields=fields)
+            older = await source.fetch(caller, collection, _back(place, LOOK_BACK_DAYS), fields=fields)
             newest = max(_filed(older.records, collection, place), default=None)
     except VitalsError as failure:
         return _Part(name, collection, {}, None, None, failure)

@@ -1,0 +1,164 @@
+"""The answer to one `health_query`: the records that came, whole or cut to size, with everything said about them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from app.errors import BadRequest
+from app.sources.base import Collection, Fetched, Record, Source
+from app.tools.absence import empty
+from app.tools.dates import Span
+from app.tools.fitting import LEAST_CHARS, TooLarge, by_day, fit
+from app.tools.records import day_of, end_day_of
+from app.tools.rendering import Answer, written
+from app.tools.shaping import Shape
+from app.tools.zones import Here
+
+LARGE_CHARS = 40_000  # about 10,000 tokens: worth a word to the model
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question, read and checked."""
+
+    source: Source
+    collection: Collection
+    here: Here
+    span: Span | None  # None: a collection without days, or the newest record
+    shapes: tuple[Shape, ...]  # in the order of trying
+    cap: int  # characters
+    notes: tuple[str, ...]
+
+
+def fitted(
+    question: Question, fetched: Fetched | None, records: Sequence[Record], *, rest_after: date | None = None
+) -> Answer:
+    """Deliver whole if it fits, else at the finest resolution that does, else cut after a whole day.
+
+    Args:
+        question: What was asked.
+        fetched: How the records arrived; None if nothing was asked of the source.
+        records: Those inside the range.
+        rest_after: The last day that was asked of the source, if the range goes on after it.
+
+    Raises:
+        BadRequest: A single day is over the limit; the text says what would make it fit.
+    """
+    if len(question.shapes) > 1:
+        for shape in question.shapes:
+            if shape.resolution == "raw" and len(records) * LEAST_CHARS > question.cap:
+                continue
+            tried = answer(question, shape, fetched, records, note=_instead_of_raw(shape))
+            if len(written(tried)) <= question.cap:
+                return tried
+    shape = question.shapes[-1]
+    start = question.span.start if question.span else date.min
+    try:
+        return fit(
+            by_day(
+                records,
+                day=lambda record: max(start, day_of(record, shape.collection, shape.zone) or start),
+                last=lambda record, day: end_day_of(record, shape.collection, day),
+            ),
+            lambda chosen, cut: answer(question, shape, fetched, chosen, cut=cut),
+            cap=question.cap,
+            rest_after=rest_after,
+            least_chars=LEAST_CHARS if shape.resolution == "raw" else 0,
+        )
+    except TooLarge as large:
+        raise BadRequest(_advice(question, large)) from None
+
+
+def answer(
+    question: Question,
+    shape: Shape,
+    fetched: Fetched | None,
+    records: Sequence[Record],
+    *,
+    cut: date | None = None,
+    note: str | None = None,
+) -> Answer:
+    """Write the answer.
+
+    Args:
+        question: What was asked.
+        shape: How the records go out.
+        fetched: How they arrived; None if nothing was asked of the source.
+        records: Those to deliver.
+        cut: The last day delivered, if some are not.
+        note: One more thing to say.
+    """
+    collection, span = question.collection, question.span
+    delivered = shape.deliver(records)
+    n, data = delivered.pop("n"), delivered.pop("data")
+    said: Answer = {
+        "collection": collection.qualified,
+        "start": (span.since or span.start).isoformat() if span else None,
+        "end": (span.until or span.end).isoformat() if span else None,
+        "timezone": question.here.zone.key,
+        "filed_by": str(collection.date_kind),
+        "n": n,
+        "pages": fetched.pages if fetched else 0,
+        "complete": (fetched is None or fetched.complete) and cut is None,
+    }
+    if question.source.synthetic:
+        said["synthetic"] = True
+    if cut is not None:
+        said |= {"truncated": True, "continue_from": cut.isoformat()}
+    if fetched is not None:
+        said |= _arrival(fetched)
+    said |= delivered
+    if not records:
+        said["empty"] = empty(collection, fetched, start=span.start if span else None, today=question.here.today)
+    said["notes"] = [*question.notes, *collection.notes, *([note] if note else ()), *_seam(collection, records, cut)]
+    said["data"] = data
+    if (chars := len(written(said))) > LARGE_CHARS:
+        said["large_response"] = f"{chars} characters. Fewer days, fields, format=csv or a resolution make it smaller."
+    return said
+
+
+def _arrival(fetched: Fetched) -> Answer:
+    """Say how the records arrived, as far as it was not plainly."""
+    said: Answer = {}
+    if fetched.trimmed:
+        said["trimmed"] = fetched.trimmed
+    if fetched.pagination_cycle:
+        said["pagination_cycle"] = True
+    if fetched.rate_limited:
+        said["rate_limited"] = True
+    if fetched.failures:
+        said["failures"] = list(fetched.failures)
+    if fetched.scopes_refused:
+        said["not_permitted"] = sorted(fetched.scopes_refused)
+    return said
+
+
+def _seam(collection: Collection, records: Sequence[Record], cut: date | None) -> list[str]:
+    if cut is None:
+        return []
+    notes = [f"Cut after {cut} to fit. For the rest ask again with start={cut + timedelta(days=1)}."]
+    if any(end_day_of(record, collection, cut) > cut for record in records):
+        notes.append("A record that runs on past the cut comes again in the next part, with the same id.")
+    return notes
+
+
+def _instead_of_raw(shape: Shape) -> str | None:
+    if shape.resolution == "raw":
+        return None
+    return (
+        f"Raw does not fit, so this is per {shape.resolution}. "
+        "For raw samples ask for fewer days with resolution=raw and format=csv."
+    )
+
+
+def _advice(question: Question, large: TooLarge) -> str:
+    what = f"{question.collection.qualified} for {large.day}" if large.day else question.collection.qualified
+    ways = ["format=csv", "fewer fields with fields"]
+    if question.collection.dense:
+        ways.append("resolution=5min, hour or day")
+    elif question.shapes[0].full:
+        ways.append("detail=summary")
+    return (
+        f"{what} alone is {large.chars} characters, over the limit of {question.cap} for one answer, and a day is "
+        f"never cut in two. Use {', or '.join(ways)}."
+    )

@@ -1,0 +1,101 @@
+"""What one `health_query` asks of the source: the range, the range in blocks, or the newest record."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+
+from app.errors import SourceError
+from app.sources.base import Collection, DateRange, Fetched, Record
+from app.tools.answering import Question
+from app.tools.calling import Call
+from app.tools.dates import Span
+from app.tools.fitting import LEAST_CHARS
+from app.tools.progress import Together
+from app.tools.records import stamp
+
+LOOK_BACK_DAYS = (7, 60, 366)  # for the newest record, where the source cannot be asked for it
+BLOCK_DAYS = 4  # of raw samples: one answer holds few days of them, so a month is not fetched to give a day
+
+
+async def whole(call: Call, question: Question) -> Fetched:
+    """Fetch the range asked for."""
+    span, zone = question.span, question.here.zone
+    days = DateRange(span.start, span.end, zone) if span else None
+    fields = question.shapes[0].at_source
+    return await question.source.fetch(call.caller, question.collection, days, fields=fields, progress=call.progress)
+
+
+async def raw_as_far_as_it_fits(call: Call, question: Question) -> tuple[Fetched, date]:
+    """Fetch raw samples block by block, until there are more than one answer can hold.
+
+    Returns:
+        What came, and the last day that it reaches to.
+    """
+    span = question.span
+    if span is None:
+        raise ValueError("samples are always asked for by days")
+    told = Together(call.progress)
+    fields = question.shapes[0].at_source
+    start, sofar = span.start, Fetched(records=(), pages=0, complete=True)
+    while True:
+        end = min(span.end, start + timedelta(days=BLOCK_DAYS - 1))
+        block = DateRange(start, end, question.here.zone)
+        try:
+            found = await question.source.fetch(
+                call.caller, question.collection, block, fields=fields, progress=told.part()
+            )
+        except SourceError as error:
+            if start == span.start:
+                raise
+            failure = f"{start} to {span.end} did not arrive: {error}"
+            return replace(sofar, complete=False, failures=(*sofar.failures, failure)), start - timedelta(days=1)
+        sofar = _joined(sofar, found)
+        if end == span.end or not found.complete or len(sofar.records) * LEAST_CHARS > question.cap:
+            return sofar, end
+        start = end + timedelta(days=1)
+
+
+async def newest(call: Call, question: Question) -> tuple[Fetched, DateRange | None]:
+    """Find the newest record: asked for directly where the source can, else by looking back further and further.
+
+    Returns:
+        What came, with the newest record last, and how far was looked.
+    """
+    source, collection, place = question.source, question.collection, question.here
+    fields = question.shapes[0].at_source
+    if collection.dense:
+        found = await source.fetch(call.caller, collection, None, fields=fields, latest=True, progress=call.progress)
+        return found, None
+    told = Together(call.progress)
+    for back in LOOK_BACK_DAYS:
+        # A day ahead too: where the owner is now it may be tomorrow already.
+        days = DateRange(place.today - timedelta(days=back - 1), place.today + timedelta(days=1), place.zone)
+        found = await source.fetch(call.caller, collection, days, fields=fields, progress=told.part())
+        if found.records or not found.complete:
+            break
+    return found, days
+
+
+def between(records: Sequence[Record], collection: Collection, span: Span | None) -> Sequence[Record]:
+    """Keep the samples inside the instants asked for, both included."""
+    if span is None or (span.since is None and span.until is None):
+        return records
+    kept = []
+    for record in records:
+        at = stamp(record, collection)
+        if at and (span.since is None or at >= span.since) and (span.until is None or at <= span.until):
+            kept.append(record)
+    return kept
+
+
+def _joined(one: Fetched, other: Fetched) -> Fetched:
+    return Fetched(
+        records=(*one.records, *other.records),
+        pages=one.pages + other.pages,
+        complete=one.complete and other.complete,
+        trimmed=one.trimmed + other.trimmed,
+        pagination_cycle=one.pagination_cycle or other.pagination_cycle,
+        rate_limited=one.rate_limited or other.rate_limited,
+        failures=(*one.failures, *other.failures),
+        scopes_refused=one.scopes_refused | other.scopes_refused,
+    )
