@@ -199,9 +199,8 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib ships 
         """Redeem the code, once. Authlib would save the token and delete the code in two steps, so two could win."""
         pending: PendingCode = self.request.authorization_code
         _check_resource(self)
-        answer = _or_invalid_grant(self.server.rooms.codes.redeem, pending.value)
-        wait(self.server.rooms.clients.keep, self.client.record)
-        return 200, answer, default_json_headers
+        wait(self.server.rooms.clients.keep, self.client.record)  # first: nothing may fail once the code is spent
+        return 200, _or_invalid_grant(self.server.rooms.codes.redeem, pending.value), default_json_headers
 
 
 class PendingCode:
@@ -252,8 +251,8 @@ class RefreshGrant(RefreshTokenGrant):  # type: ignore[misc]  # Authlib ships no
         """Rotate. Authlib would save the new token and revoke the old one in two steps, so two could win."""
         held: HeldToken = self.request.refresh_token
         _check_resource(self)
-        answer = _or_invalid_grant(self.server.rooms.tokens.rotate, held.value, self._scopes)
         wait(self.server.rooms.clients.keep, self.client.record)
+        answer = _or_invalid_grant(self.server.rooms.tokens.rotate, held.value, self._scopes)
         return 200, answer, default_json_headers
 
 

@@ -74,7 +74,9 @@ def client_name(metadata: Mapping[str, object]) -> str:
     Raises:
         BadMetadata: It is not text.
     """
-    name = metadata.get("client_name", "")
+    name = metadata.get("client_name")
+    if name is None:
+        return ""
     if not isinstance(name, str):
         raise BadMetadata("invalid_client_metadata", "client_name must be text.")
     return "".join(each for each in name if each.isprintable()).strip()[:NAME_MAX_CHARS]

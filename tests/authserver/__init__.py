@@ -1,0 +1,1 @@
+"""The protocol half of the authorization server, seen from outside over HTTP."""

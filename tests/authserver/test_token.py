@@ -1,0 +1,401 @@
+"""/token with a code: what a redemption must match, what an attempt may cost, and that one of many wins."""
+
+import base64
+import json
+import logging
+from pathlib import Path
+from urllib.parse import quote_plus
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from app.authserver.codes import CODE_LIFE_S
+from app.store.sqlite import SqliteStore
+from tests.authserver.stage import OWNER, REDIRECT, RESOURCE, Clock, Stage, asked, redemption, staged
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_code_buys_tokens_that_open_the_resource(stage: Stage) -> None:
+    client_id = await stage.public_client()
+
+    answer = await stage.redeem(client_id, await stage.code(client_id))
+
+    assert answer.status_code == 200
+    assert (answer.headers["cache-control"], answer.headers["content-type"]) == ("no-store", "application/json")
+    found = answer.json()
+    assert (found["token_type"], found["expires_in"], found["scope"]) == ("Bearer", 3600, "health:read")
+    caller = await stage.server.verifier.verify(found["access_token"])
+    assert (caller.owner, caller.client_id, caller.scopes) == (OWNER, client_id, frozenset({"health:read"}))
+
+
+async def test_a_refresh_token_comes_without_offline_access(stage: Stage) -> None:
+    client_id = await stage.public_client()
+
+    answer = await stage.redeem(client_id, await stage.code(client_id, scope="health:read"))
+
+    assert answer.json()["refresh_token"].startswith("vrt_")
+
+
+async def test_the_grant_is_made_at_redemption_and_says_who_and_when(stage: Stage) -> None:
+    client_id = await stage.public_client()
+    code = await stage.code(client_id)
+    assert await stage.server.grants.list(OWNER) == []
+
+    await stage.redeem(client_id, code)
+
+    (grant,) = await stage.server.grants.list(OWNER)
+    assert (grant.owner, grant.client_id, grant.client_name) == (OWNER, client_id, "App")
+    assert (grant.redirect_uri, grant.resource, grant.scopes) == (REDIRECT, RESOURCE, ("health:read",))
+    assert (grant.created_at, grant.refreshed_at, grant.limits) == (stage.clock.at, None, {})
+
+
+WRONG = [
+    pytest.param({"redirect_uri": REDIRECT + "/"}, 400, "invalid_grant", id="another redirect"),
+    pytest.param({"redirect_uri": ""}, 400, "invalid_grant", id="no redirect"),
+    pytest.param({"code_verifier": "w" * 64}, 400, "invalid_grant", id="another verifier"),
+    pytest.param({"code_verifier": ""}, 400, "invalid_request", id="no verifier"),
+    pytest.param({"code_verifier": "v" * 42}, 400, "invalid_request", id="short verifier"),
+    pytest.param({"code_verifier": "v" * 129}, 400, "invalid_request", id="long verifier"),
+    pytest.param({"code_verifier": "v" * 63 + "é"}, 400, "invalid_request", id="odd verifier"),
+    pytest.param({"code": ""}, 400, "invalid_request", id="no code"),
+    pytest.param({"code": "vco_unknown"}, 400, "invalid_grant", id="unknown code"),
+    pytest.param({"resource": "https://other.example/mcp"}, 400, "invalid_target", id="another resource"),
+    pytest.param({"grant_type": ""}, 400, "unsupported_grant_type", id="no grant type"),
+    pytest.param({"grant_type": "password"}, 400, "unsupported_grant_type", id="password"),
+    pytest.param({"grant_type": "client_credentials"}, 400, "unsupported_grant_type", id="client credentials"),
+    pytest.param({"client_id": ""}, 401, "invalid_client", id="no client"),
+    pytest.param({"client_id": "vc_unknown"}, 401, "invalid_client", id="unknown client"),
+    pytest.param({"client_id": "https://evil.example/app.json"}, 401, "invalid_client", id="unfetchable document"),
+    pytest.param({"client_secret": "guess"}, 401, "invalid_client", id="a secret from a public client"),
+]
+
+
+@pytest.mark.parametrize(("change", "status", "error"), WRONG)
+async def test_a_wrong_attempt_is_refused_and_does_not_spend_the_code(
+    stage: Stage, change: dict[str, str], status: int, error: str
+) -> None:
+    client_id = await stage.public_client()
+    code = await stage.code(client_id)
+
+    answer = await stage.redeem(client_id, code, **change)
+
+    assert (answer.status_code, answer.json()["error"]) == (status, error)
+    assert answer.headers["cache-control"] == "no-store"
+    assert "access_token" not in answer.json()
+    assert (await stage.redeem(client_id, code)).status_code == 200
+
+
+async def test_a_code_is_bound_to_its_client(stage: Stage) -> None:
+    mine, other = await stage.public_client(), await stage.public_client()
+    code = await stage.code(mine)
+
+    stolen = await stage.redeem(other, code)
+
+    assert (stolen.status_code, stolen.json()["error"]) == (400, "invalid_grant")
+    assert (await stage.redeem(mine, code)).status_code == 200
+
+
+async def test_a_code_lives_sixty_seconds(stage: Stage) -> None:
+    client_id = await stage.public_client()
+    early, late = await stage.code(client_id), await stage.code(client_id)
+
+    stage.clock.pass_s(CODE_LIFE_S - 1)
+    assert (await stage.redeem(client_id, early)).status_code == 200
+    stage.clock.pass_s(1)
+    answer = await stage.redeem(client_id, late)
+
+    assert CODE_LIFE_S == 60
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
+
+
+@pytest.mark.parametrize("later_s", [0, 59, 600])
+async def test_a_code_that_comes_again_ends_what_it_made(stage: Stage, later_s: float) -> None:
+    client_id = await stage.public_client()
+    code = await stage.code(client_id)
+    held = {**(await stage.redeem(client_id, code)).json(), "client_id": client_id}
+    held = {**(await stage.refresh(held)).json(), "client_id": client_id}
+    bystander = await stage.connect(client_id)
+    stage.clock.pass_s(later_s)
+
+    again = await stage.redeem(client_id, code)
+
+    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
+    assert not await stage.may(held["access_token"])
+    assert (await stage.refresh(held)).json()["error"] == "invalid_grant"
+    assert await stage.may(bystander["access_token"])
+
+
+async def test_whoever_has_a_used_code_but_not_its_verifier_cannot_end_the_grant(stage: Stage) -> None:
+    client_id = await stage.public_client()
+    code = await stage.code(client_id)
+    held = (await stage.redeem(client_id, code)).json()
+
+    await stage.redeem(client_id, code, code_verifier="w" * 64)
+    await stage.redeem(await stage.public_client(), code)
+
+    assert await stage.may(held["access_token"])
+
+
+async def test_of_many_redemptions_at_once_one_wins(stage: Stage) -> None:
+    client_id = await stage.public_client()
+    code = await stage.code(client_id)
+    statuses: list[int] = []
+
+    async def one() -> None:
+        statuses.append((await stage.redeem(client_id, code)).status_code)
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            for _ in range(30):  # more than the bridge has threads
+                group.start_soon(one)
+
+    assert sorted(statuses) == [200] + [400] * 29
+
+
+async def test_the_loser_of_a_race_for_a_code_leaves_the_winner_alone_and_nothing_behind(tmp_path: Path) -> None:
+    clock = Clock()
+    store = SlowCodes(tmp_path / "vitals.sqlite3", now=clock)
+    async with staged(tmp_path, store=store, clock=clock) as stage:
+        client_id = await stage.public_client()
+        code = await stage.code(client_id)
+        store.together = 2
+        answers = []
+
+        async def one() -> None:
+            answers.append(await stage.redeem(client_id, code))
+
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as group:
+                group.start_soon(one)
+                group.start_soon(one)
+
+        won = next(each for each in answers if each.status_code == 200)
+        assert sorted(each.status_code for each in answers) == [200, 400]
+        assert await stage.may(won.json()["access_token"])
+        assert len(await stage.server.grants.list(OWNER)) == 1
+        assert len([key async for key, _ in store.scan("refresh:")]) == 1
+        assert len([key async for key, _ in store.scan("access:")]) == 1
+    await store.aclose()
+
+
+class SlowCodes(SqliteStore):
+    """Lets the callers that spend a code reach that point together."""
+
+    together = 0
+
+    async def compare_and_set(
+        self, key: str, expected: bytes | None, value: bytes, *, ttl_s: float | None = None
+    ) -> bool:
+        if key.startswith("code:"):
+            self.together -= 1
+            while self.together > 0:
+                await anyio.lowlevel.checkpoint()
+        return await super().compare_and_set(key, expected, value, ttl_s=ttl_s)
+
+
+async def test_a_grant_that_was_ended_before_its_code_was_redeemed_never_opens(stage: Stage) -> None:
+    client_id = await stage.public_client()
+    value = await stage.code(client_id)
+    code = await stage.server.codes.find(value)
+    assert code is not None
+    await stage.server.grants.revoke(code.grant_id)
+
+    answer = await stage.redeem(client_id, value)
+
+    assert answer.json()["error"] == "invalid_grant"
+    assert await stage.server.grants.list(OWNER) == []
+
+
+def basic(name: str, secret: str) -> dict[str, str]:
+    return {"authorization": "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()}
+
+
+AUTHENTICATION = [
+    pytest.param("client_secret_post", "post", True, id="post by post"),
+    pytest.param("client_secret_post", "basic", False, id="post by basic"),
+    pytest.param("client_secret_post", "none", False, id="post by nothing"),
+    pytest.param("client_secret_post", "post wrong", False, id="post, wrong secret"),
+    pytest.param("client_secret_basic", "basic", True, id="basic by basic"),
+    pytest.param("client_secret_basic", "basic without body", True, id="basic, client_id in the header alone"),
+    pytest.param("client_secret_basic", "basic encoded", True, id="basic, form-encoded"),
+    pytest.param("client_secret_basic", "post", False, id="basic by post"),
+    pytest.param("client_secret_basic", "none", False, id="basic by nothing"),
+    pytest.param("client_secret_basic", "basic wrong", False, id="basic, wrong secret"),
+    pytest.param("client_secret_basic", "basic empty", False, id="basic, no secret"),
+    pytest.param("none", "none", True, id="public by nothing"),
+    pytest.param("none", "basic", False, id="public by basic, without a body client_id"),
+]
+
+
+@pytest.mark.parametrize(("registered", "used", "good"), AUTHENTICATION)
+async def test_a_client_authenticates_by_the_method_it_registered(
+    stage: Stage, registered: str, used: str, good: bool
+) -> None:
+    found = await stage.register(token_endpoint_auth_method=registered)
+    client_id, secret = str(found["client_id"]), str(found.get("client_secret", "x"))
+    form = redemption(client_id, await stage.code(client_id))
+    headers: dict[str, str] = {}
+    match used.split():
+        case ["post", *wrong]:
+            form["client_secret"] = secret + "x" * len(wrong)
+        case ["basic", *how]:
+            if how != []:
+                del form["client_id"]
+            if registered == "none":
+                form.pop("client_id", None)
+            headers = {
+                "wrong": basic(client_id, secret + "x"),
+                "empty": basic(client_id, ""),
+                "encoded": basic(quote_plus(client_id).replace("_", "%5F"), secret.replace("_", "%5f")),
+            }.get("".join(how), basic(client_id, secret))
+
+    answer = await stage.http.post("/token", data=form, headers=headers)
+
+    assert answer.status_code == (200 if good else 401)
+    if not good:
+        assert answer.json()["error"] == "invalid_client"
+        assert answer.headers["www-authenticate"] == 'Basic realm="vitals"'
+        assert secret not in answer.text
+
+
+async def test_two_ways_of_authenticating_at_once_are_refused(stage: Stage) -> None:
+    found = await stage.register(token_endpoint_auth_method="client_secret_basic")
+    client_id, secret = str(found["client_id"]), str(found["client_secret"])
+    form = redemption(client_id, await stage.code(client_id), client_secret=secret)
+
+    answer = await stage.http.post("/token", data=form, headers=basic(client_id, secret))
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+
+
+async def test_a_header_and_a_body_that_name_different_clients_are_refused(stage: Stage) -> None:
+    public = await stage.public_client()
+    found = await stage.register(token_endpoint_auth_method="client_secret_basic")
+
+    answer = await stage.http.post(
+        "/token",
+        data=redemption(public, await stage.code(public)),
+        headers=basic(str(found["client_id"]), str(found["client_secret"])),
+    )
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    "header", ["Basic", "Basic !!!", "Basic /////w==", "Basic bm9jb2xvbg==", "Bearer x", "Basic é", "Negotiate x"]
+)
+async def test_an_unreadable_authorization_header_counts_as_none(stage: Stage, header: str) -> None:
+    client_id = await stage.public_client()
+    form = redemption(client_id, await stage.code(client_id))
+
+    answer = await stage.http.post("/token", data=form, headers={b"authorization": header.encode("latin-1")})
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/token", "/revoke"])
+@pytest.mark.parametrize(
+    ("body", "media"),
+    [
+        pytest.param(json.dumps({"grant_type": "refresh_token"}).encode(), "application/json", id="JSON"),
+        pytest.param(b"grant_type=refresh_token", "text/plain", id="text"),
+        pytest.param(b"grant_type=refresh_token", "", id="no type"),
+        pytest.param(b"--x\r\n\r\n--x--", "multipart/form-data; boundary=x", id="multipart"),
+        pytest.param(b"grant_type=%ff%fe", "application/x-www-form-urlencoded", id="not UTF-8"),
+        pytest.param(b"a=1&" * 60, "application/x-www-form-urlencoded", id="too many fields"),
+        pytest.param(b"token=a&token=b&grant_type=x", "application/x-www-form-urlencoded", id="repeated"),
+        pytest.param(b"", "application/x-www-form-urlencoded", id="empty"),
+        pytest.param(b"%%%&&&===", "application/x-www-form-urlencoded", id="noise"),
+    ],
+)
+async def test_a_body_that_is_no_form_is_a_json_error(stage: Stage, path: str, body: bytes, media: str) -> None:
+    answer = await stage.http.post(path, content=body, headers={"content-type": media})
+
+    assert answer.status_code in {400, 401}
+    assert answer.json()["error"] in {"invalid_request", "unsupported_grant_type", "invalid_client"}
+    assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_a_large_form_is_a_413(stage: Stage) -> None:
+    answer = await stage.token(grant_type="authorization_code", code="x" * 70_000)
+
+    assert (answer.status_code, answer.json()["error"]) == (413, "invalid_request")
+
+
+async def test_two_resources_are_refused(stage: Stage) -> None:
+    client_id = await stage.public_client()
+    form = [*redemption(client_id, await stage.code(client_id)).items(), ("resource", RESOURCE)]
+    body = "&".join(f"{name}={quote_plus(value)}" for name, value in form)
+
+    answer = await stage.http.post(
+        "/token", content=body, headers={"content-type": "application/x-www-form-urlencoded; charset=UTF-8"}
+    )
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_target")
+
+
+async def test_what_is_in_the_query_counts_for_nothing(stage: Stage) -> None:
+    client_id = await stage.public_client()
+    form = redemption(client_id, await stage.code(client_id))
+
+    answer = await stage.http.post(
+        "/token", params=form, content=b"", headers={"content-type": "application/x-www-form-urlencoded"}
+    )
+
+    assert answer.status_code == 400
+
+
+async def test_a_resource_spelt_with_a_slash_is_the_same(stage: Stage) -> None:
+    client_id = await stage.public_client()
+
+    answer = await stage.redeem(
+        client_id, await stage.code(client_id, resource=RESOURCE + "/"), resource="HTTPS://VITALS.EXAMPLE/mcp/"
+    )
+
+    assert await stage.may(answer.json()["access_token"])
+
+
+async def test_a_code_of_someone_who_is_no_owner_any_more_is_worth_nothing(tmp_path: Path) -> None:
+    async with staged(tmp_path, owners=frozenset()) as stage:
+        client_id = await stage.public_client()
+
+        answer = await stage.redeem(client_id, await stage.code(client_id))
+
+        assert answer.json()["error"] == "invalid_grant"
+        assert await stage.server.grants.list(OWNER) == []
+
+
+async def test_neither_the_store_nor_the_log_holds_a_token_a_code_or_a_secret(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        found = await stage.register(token_endpoint_auth_method="client_secret_post")
+        client_id, secret = str(found["client_id"]), str(found["client_secret"])
+        code = await stage.code(client_id)
+        first = (await stage.redeem(client_id, code, client_secret=secret)).json() | {"client_id": client_id}
+        second = (await stage.refresh(first, client_secret=secret)).json()
+
+    values = [secret, code, *(each[name] for each in (first, second) for name in ("access_token", "refresh_token"))]
+    stored = [text async for key, raw in stage.store.scan("") for text in (key, raw.decode("latin-1"))]
+    for value in values:
+        assert len(value) >= 43
+        assert not any(value in text for text in [*stored, caplog.text, *map(str, caplog.records)])
+
+
+async def test_the_store_out_of_reach_is_a_503_not_a_guess(stage: Stage) -> None:
+    client_id = await stage.public_client()
+    form = redemption(client_id, await stage.code(client_id))
+    await stage.store.aclose()
+
+    answer = await stage.token(**form)
+
+    assert (answer.status_code, answer.json()["error"]) == (503, "temporarily_unavailable")
+
+
+async def test_a_request_is_validated_the_same_after_its_code_was_spent(stage: Stage) -> None:
+    client_id = await stage.public_client()
+    await stage.connect(client_id)
+
+    await stage.server.authorizations.validate(list(asked(client_id).items()))
