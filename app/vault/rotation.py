@@ -1,14 +1,12 @@
-"""A usable access token, however many ask, and the single-use refresh token spent at most once.
+"""A usable access token, however many ask.
 
-lease → read again → decide → note the intent → spend → store → release. A renewal is a task of its own that its callers
-wait for: however they end, it goes on, so that nothing comes between spending a token and storing its successor.
+A renewal is a task of its own that its callers wait for: however they end, it goes on, so that nothing comes between
+spending a single-use token and storing its successor. What one renewal does is in `renewal`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Literal
 
 import anyio
 
@@ -16,34 +14,15 @@ from app.errors import ReconnectRequired, StoreUnavailable, VitalsError
 from app.identity import Caller
 from app.store.base import Store
 from app.vault.connections import Connection, Connections, Held
-from app.vault.intents import Intent, Intents
-from app.vault.outcomes import (
-    NotSent,
-    OutcomeUnknown,
-    RefreshEndpoint,
-    RefreshMisconfigured,
-    RefreshRefused,
-    TokenAnswer,
-)
+from app.vault.outcomes import RefreshEndpoint, TokenAnswer
+from app.vault.renewal import Checkpoint, Renewal, Timing
 from app.vault.words import Words
 
 __all__ = ["RefreshEndpoint", "Rotation", "TokenAnswer"]
 
-Change = Callable[[Connection], Connection]
-Checkpoint = Callable[[str], Awaitable[None]]
-_SAVE_PAUSE_S = 0.1
-
 
 async def _pass(_step: str) -> None:
     """Do nothing at a checkpoint."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    """A lease that is held."""
-
-    fence: int
-    taken_at: float  # unix s
 
 
 class Rotation:
@@ -81,26 +60,24 @@ class Rotation:
         early_wait_s: float = 2,
         checkpoint: Checkpoint = _pass,
     ) -> None:
-        if lease_ttl_s < 1.5 * deadline_s:
-            raise ValueError("lease_ttl_s must be 1.5 deadline_s or more, or a lease can end while its token is spent.")
         self._connections = connections
-        self._intents = Intents(store, source)
-        self._store = store
-        self._endpoint = endpoint
         self._now = now
         self._words = Words(source, reconnect_url)
         self._source = source
-        self._lease_ttl_s = lease_ttl_s
-        self._latest_start_s = lease_ttl_s - deadline_s
-        self._deadline_s = deadline_s
-        self._spend_s, self._save_s = 0.75 * deadline_s, 0.25 * deadline_s
-        self._wait_s = wait_s
         self._margin_s = margin_s
         self._early_wait_s = early_wait_s
-        self._checkpoint = checkpoint
+        self._renewal = Renewal(
+            connections=connections,
+            store=store,
+            endpoint=endpoint,
+            now=now,
+            words=self._words,
+            source=source,
+            timing=Timing(deadline_s, lease_ttl_s, wait_s),
+            checkpoint=checkpoint,
+        )
         self._running: dict[tuple[str, int, bool], asyncio.Task[Connection]] = {}
-        self._spending: set[asyncio.Task[Connection]] = set()
-        self._unsaved: dict[str, tuple[Held, Change]] = {}
+        self._committed: set[tuple[str, int, bool]] = set()  # those of them that must not be cancelled any more
         self._draining = False
 
     async def access_token(self, caller: Caller, *, refused: str | None = None) -> str:
@@ -138,12 +115,12 @@ class Rotation:
         """Let renewals that are spending a token end, stop those that only wait, begin no other. For shutdown."""
         self._draining = True
         while self._running:
-            for task in set(self._running.values()) - self._spending:
-                task.cancel()
+            for key in self._running.keys() - self._committed:
+                self._running[key].cancel()
             await asyncio.wait(set(self._running.values()))
-        for owner in list(self._unsaved):
+        for owner in list(self._renewal.unsaved):
             with suppress(StoreUnavailable):
-                await self._save_late(owner)
+                await self._renewal.save_late(owner)
 
     async def _renewed(self, connection: Connection, *, urgent: bool) -> Connection:
         """Join the renewal of this generation, or begin it; return the connection as it is afterwards."""
@@ -154,11 +131,18 @@ class Rotation:
                 raise self._words.stopping()
             # Not a shield around the caller's own task: native cancellation (asyncio.timeout, a server that stops)
             # goes through an anyio shield.
-            task = self._running[key] = asyncio.create_task(self._renew(*key))
+            task = self._running[key] = asyncio.create_task(
+                self._renewal.run(
+                    connection.owner,
+                    connection.generation,
+                    urgent=urgent,
+                    committed=lambda: self._committed.add(key),
+                )
+            )
 
             def forget(done: asyncio.Task[Connection]) -> None:
                 del self._running[key]
-                self._spending.discard(done)
+                self._committed.discard(key)
                 if not done.cancelled():
                     done.exception()  # seen, even if every caller has left
 
@@ -167,134 +151,6 @@ class Rotation:
         if task.cancelled():
             raise self._words.stopping()
         return task.result()
-
-    async def _renew(self, owner: str, generation: int, urgent: bool) -> Connection:
-        lease = self._store.lease(
-            f"refresh:{self._source}:{owner}", ttl_s=self._lease_ttl_s, wait_s=self._wait_s if urgent else 0
-        )
-        async with lease as fence:
-            turn = _Turn(fence, self._now())
-            await self._checkpoint("leased")
-            await self._save_late(owner)
-            held = await self._connections.read(owner, self._source)  # somebody may have renewed while we waited
-            if held is None:
-                raise self._words.absent()
-            if held.connection.generation != generation or held.connection.state == "ended":
-                return held.connection
-            before = await self._intents.read(owner)
-            noted = self._decide(held.connection, before, turn, urgent=urgent)
-            await self._checkpoint("decided")
-            task = asyncio.current_task()
-            if task is not None:
-                self._spending.add(task)
-            if not await self._intents.replace(owner, before, noted):
-                raise self._words.turn_lost()
-            await self._checkpoint("noted")
-            with anyio.CancelScope(shield=True):
-                renewed = await self._spend(held, before, noted, turn)
-            await self._checkpoint("stored")
-        await self._checkpoint("released")
-        return renewed
-
-    def _decide(self, connection: Connection, before: Intent | None, turn: _Turn, *, urgent: bool) -> Intent:
-        """Return the intent to note, or raise why this refresh token must not be sent now."""
-        now = self._now()
-        if before is not None and before.fence >= turn.fence:
-            raise self._words.turn_lost()  # a later holder has been here; this one slept through its lease
-        last = before if before is not None and before.generation == connection.generation else None
-        if last is not None:
-            if last.doubt and not urgent:
-                # Sending a spent token can end the whole family, and with it an access token that still works.
-                raise self._words.unknown()
-            if last.waits_s(now) > 0:
-                raise self._words.waiting(last, now)
-        return Intent(
-            generation=connection.generation,
-            fence=turn.fence,
-            started_at=now,
-            attempts=last.attempts + 1 if last else 1,
-            not_before=now + self._deadline_s,  # if this process dies or stalls, nobody sends while it still might
-            outcome="running",
-            doubt=True,
-        )
-
-    async def _spend(self, held: Held, before: Intent | None, noted: Intent, turn: _Turn) -> Connection:
-        old = held.connection
-        doubt_before = before is not None and before.generation == old.generation and before.doubt
-        sent_at = self._now()
-        if sent_at - turn.taken_at > self._latest_start_s:
-            await self._settle(old.owner, noted, noted.settled("not_sent", now=sent_at, doubt=doubt_before))
-            raise self._words.turn_lost()
-        try:
-            with anyio.fail_after(self._spend_s):
-                answer = await self._endpoint.refresh(old.refresh_token, token_url=old.token_url)
-        except RefreshRefused:
-            return await self._refused(held, turn, interrupted=doubt_before)
-        except (NotSent, RefreshMisconfigured) as exc:
-            outcome = "not_sent" if isinstance(exc, NotSent) else "misconfigured"
-            await self._settle(old.owner, noted, noted.settled(outcome, now=self._now(), doubt=doubt_before))
-            raise
-        except Exception as exc:
-            await self._settle(old.owner, noted, noted.settled("unknown", now=self._now(), doubt=True))
-            raise (exc if isinstance(exc, OutcomeUnknown) else self._words.unknown()) from exc
-        await self._checkpoint("spent")
-
-        def succeed(now_stored: Connection) -> Connection:
-            return replace(
-                now_stored,
-                access_token=answer.access_token,
-                refresh_token=answer.refresh_token or old.refresh_token,  # RFC 6749, section 6: none means keep it
-                expires_at=sent_at + answer.expires_in_s,
-                obtained_at=sent_at,
-                scopes=old.scopes if answer.scopes is None else answer.scopes,
-                token_url=answer.token_url,
-                generation=old.generation + 1,
-                fence=turn.fence,
-            )
-
-        return await self._save(held, succeed)
-
-    async def _save(self, held: Held, change: Change) -> Connection:
-        """Store the successor, through short failures of the store; what cannot be stored now is kept in memory."""
-        ours = change(held.connection)
-        with anyio.move_on_after(self._save_s):
-            while True:
-                with suppress(StoreUnavailable):
-                    saved = await self._connections.update(held, change)
-                    if saved is None:  # an earlier write of ours whose answer was lost, a new sign-in, or an erasure
-                        saved = await self._connections.load(ours.owner, self._source)
-                        if saved is None:
-                            raise self._words.absent()
-                    return saved
-                await anyio.sleep(_SAVE_PAUSE_S)
-        self._unsaved[ours.owner] = (held, change)
-        raise self._words.unsaved()
-
-    async def _save_late(self, owner: str) -> None:
-        if owner in self._unsaved:
-            held, change = self._unsaved[owner]
-            await self._connections.update(held, change)
-            del self._unsaved[owner]
-
-    async def _refused(self, held: Held, turn: _Turn, *, interrupted: bool) -> Connection:
-        """End the connection, but only the generation that was refused; a newer one is returned as it is."""
-
-        def end(now_stored: Connection) -> Connection:
-            why: Literal["refused", "interrupted"] = "interrupted" if interrupted else "refused"
-            return replace(now_stored, state="ended", ended_why=why, fence=turn.fence)
-
-        ended = await self._connections.update(held, end)
-        if ended is not None:
-            return ended
-        current = await self._connections.load(held.connection.owner, self._source)
-        if current is None:
-            raise self._words.absent()
-        return current
-
-    async def _settle(self, owner: str, noted: Intent, outcome: Intent) -> None:
-        # If it cannot be written the intent stays in doubt: the cautious reading.
-        with suppress(StoreUnavailable):
-            await self._intents.replace(owner, noted, outcome)
 
     async def _ended(self, held: Held | None) -> ReconnectRequired:
         if held is None:

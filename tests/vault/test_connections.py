@@ -1,0 +1,174 @@
+"""What is stored of a sign-in: sealed, pinned to one account, one generation after another."""
+
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from app.errors import SealBroken
+from app.store.base import Store
+from app.store.crypto import Keys
+from app.vault.connections import AccountMismatch, Connection, Connections
+from tests.store.conftest import Clock
+from tests.vault.conftest import ADA, KEYS, connection
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def connections(store: Store, clock: Clock) -> Connections:
+    return Connections(store, KEYS, now=clock)
+
+
+async def test_a_connection_comes_back_as_it_was_stored(connections: Connections, clock: Clock) -> None:
+    for scopes in (frozenset({"daily", "spo2"}), frozenset[str](), None):
+        stored = await connections.connect(connection(clock, scopes=scopes, timezone=None))
+
+        assert await connections.load(ADA.owner) == stored
+        assert stored.scopes == scopes
+    assert await connections.load("nobody") is None
+
+
+async def test_each_sign_in_is_the_next_generation_and_live(connections: Connections, clock: Clock) -> None:
+    first = await connections.connect(connection(clock))
+    held = await connections.read(ADA.owner)
+    assert held is not None
+    await connections.update(held, lambda now: replace(now, state="ended", ended_why="interrupted", told=True))
+
+    second = await connections.connect(connection(clock, access_token="access-new"))
+
+    assert (first.generation, second.generation) == (1, 2)
+    assert (second.state, second.ended_why, second.told) == ("live", None, False)
+
+
+async def test_no_token_stands_in_the_store_in_the_clear(connections: Connections, store: Store, clock: Clock) -> None:
+    await connections.connect(connection(clock))
+
+    records = [key.encode() + value async for key, value in store.scan("")]
+
+    assert len(records) == 2
+    for private in (b"access-0", b"refresh-0", b"account-ada", b"Helsinki"):
+        assert not any(private in record for record in records)
+
+
+async def test_no_token_stands_in_what_a_traceback_would_print(clock: Clock) -> None:
+    assert "access-0" not in repr(connection(clock))
+    assert "refresh-0" not in str(connection(clock))
+
+
+async def test_a_record_moved_to_another_owner_does_not_open(
+    connections: Connections, store: Store, clock: Clock
+) -> None:
+    await connections.connect(connection(clock))
+    for kind in ("conn", "pin"):
+        raw = await store.get(f"{kind}:oura:{ADA.owner}")
+        assert raw is not None
+        await store.put(f"{kind}:oura:ograce", raw)
+
+    with pytest.raises(SealBroken):
+        await connections.load("ograce")
+    with pytest.raises(SealBroken):
+        await connections.pinned_account("ograce")
+
+
+async def test_another_account_is_refused_and_changes_nothing(connections: Connections, clock: Clock) -> None:
+    stored = await connections.connect(connection(clock))
+
+    with pytest.raises(AccountMismatch):
+        await connections.connect(connection(clock, account_id="account-other", access_token="stranger"))
+
+    assert await connections.load(ADA.owner) == stored
+    assert await connections.pinned_account(ADA.owner) == "account-ada"
+
+
+async def test_of_two_first_sign_ins_at_once_one_account_is_pinned(connections: Connections, clock: Clock) -> None:
+    refused: list[str] = []
+
+    async def sign_in(account: str) -> None:
+        try:
+            await connections.connect(connection(clock, account_id=account))
+        except AccountMismatch:
+            refused.append(account)
+
+    async with anyio.create_task_group() as group:
+        for account in ("one", "two"):
+            group.start_soon(sign_in, account)
+
+    pinned = await connections.pinned_account(ADA.owner)
+    stored = await connections.load(ADA.owner)
+    assert stored is not None
+    assert stored.account_id == pinned
+    assert refused == ["two" if pinned == "one" else "one"]
+
+
+async def test_erasing_leaves_nothing_of_the_owner_and_gives_what_can_be_revoked(
+    connections: Connections, store: Store, clock: Clock
+) -> None:
+    stored = await connections.connect(connection(clock))
+    await connections.connect(connection(clock, owner="ograce"))
+    await store.put(f"intent:oura:{ADA.owner}", b"{}")
+
+    assert await connections.erase(ADA.owner) == stored
+    assert await connections.erase(ADA.owner) is None
+
+    assert sorted([key async for key, _ in store.scan("")]) == ["conn:oura:ograce", "pin:oura:ograce"]
+    assert await connections.owners() == ["ograce"]
+    other: Connection = connection(clock, account_id="account-other")
+    assert (await connections.connect(other)).account_id == "account-other"
+
+
+async def test_an_owner_can_leave_even_when_the_key_is_gone(
+    connections: Connections, store: Store, clock: Clock
+) -> None:
+    await connections.connect(connection(clock))
+    stranger = Connections(store, Keys([b"another secret of thirty-two bytes"]), now=clock)
+    with pytest.raises(SealBroken):
+        await stranger.load(ADA.owner)
+
+    assert await stranger.erase(ADA.owner) is None
+
+    assert [key async for key, _ in store.scan("")] == []
+
+
+async def test_an_update_is_made_on_top_of_a_change_that_touches_no_token(
+    connections: Connections, clock: Clock
+) -> None:
+    await connections.connect(connection(clock))
+    held = await connections.read(ADA.owner)
+    assert held is not None
+    await connections.update(held, lambda now: replace(now, timezone="Asia/Tokyo"))
+
+    updated = await connections.update(held, lambda now: replace(now, access_token="access-1", generation=2))
+
+    assert updated is not None
+    assert (updated.timezone, updated.access_token) == ("Asia/Tokyo", "access-1")
+
+
+@pytest.mark.parametrize("version", [(7, 0), (1, 7)], ids=["generation", "fence"])
+async def test_an_update_from_an_earlier_version_changes_nothing(
+    connections: Connections, clock: Clock, version: tuple[int, int]
+) -> None:
+    await connections.connect(connection(clock))
+    held = await connections.read(ADA.owner)
+    assert held is not None
+    newer = await connections.update(held, lambda now: replace(now, generation=version[0], fence=version[1]))
+
+    assert await connections.update(held, lambda now: replace(now, access_token="late")) is None
+
+    assert await connections.load(ADA.owner) == newer
+
+
+async def test_of_many_who_ask_one_is_to_tell_the_owner(connections: Connections, clock: Clock) -> None:
+    await connections.connect(connection(clock))
+    told: list[bool] = []
+
+    async def ask() -> None:
+        held = await connections.read(ADA.owner)
+        assert held is not None
+        told.append(await connections.tell(held))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(20):
+            group.start_soon(ask)
+
+    assert sorted(told) == [False] * 19 + [True]

@@ -1,0 +1,406 @@
+"""Callers who leave, processes that stop or stand still, a store that fails: stored in the end, or never spent."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from app.errors import ReconnectRequired, StoreUnavailable
+from app.store.base import Store
+from app.store.redis import RedisStore
+from app.store.sqlite import SqliteStore
+from app.vault.outcomes import NotSent
+from tests.store.conftest import Clock, Place
+from tests.vault.conftest import ADA, Machine, Machines, connection
+from tests.vault.single_use import SingleUse
+
+pytestmark = pytest.mark.anyio
+
+
+class Stop:
+    """A checkpoint at which one process stands still."""
+
+    def __init__(self, step: str) -> None:
+        self._step = step
+        self.reached = anyio.Event()
+        self.go = anyio.Event()
+
+    async def __call__(self, step: str) -> None:
+        if step == self._step:
+            self.reached.set()
+            await self.go.wait()
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    with anyio.fail_after(5):
+        while not await condition():
+            await anyio.lowlevel.checkpoint()
+
+
+# Callers who leave, and shutdown: T6.
+
+
+@pytest.mark.parametrize("how", ["anyio", "native"])
+@pytest.mark.parametrize("step", ["noted", "sent", "spent"])
+async def test_a_caller_who_leaves_while_a_token_is_spent_does_not_lose_its_successor(
+    machine: Machine, machines: Machines, oura: SingleUse, how: str, step: str
+) -> None:
+    stop = Stop(step)
+    leaver = machines(checkpoint=stop)
+    if step == "sent":
+        oura.answer, stop.reached, stop.go = anyio.Event(), oura.sent, anyio.Event()
+
+    with anyio.fail_after(5):
+        if how == "anyio":
+            async with anyio.create_task_group() as group:
+                group.start_soon(leaver.rotation.access_token, ADA)
+                await stop.reached.wait()
+                group.cancel_scope.cancel()
+        else:
+            task = asyncio.create_task(leaver.rotation.access_token(ADA))
+            await stop.reached.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert (await machine.load()).refresh_token == "refresh-0"
+        oura.answer.set()
+        stop.go.set()
+        await leaver.rotation.drain()
+
+    assert (await machine.load()).refresh_token == "refresh-1"
+    assert await machine.rotation.access_token(ADA) == "access-1"
+    assert oura.presented == ["refresh-0"]
+
+
+async def test_the_other_callers_get_their_answer_when_the_one_who_began_leaves(
+    machine: Machine, oura: SingleUse
+) -> None:
+    oura.answer = anyio.Event()
+    got: list[str] = []
+    scope = anyio.CancelScope()
+
+    async def first() -> None:
+        with scope:
+            await machine.rotation.access_token(ADA)
+
+    async def second() -> None:
+        got.append(await machine.rotation.access_token(ADA))
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(first)
+            await oura.sent.wait()
+            group.start_soon(second)
+            await anyio.wait_all_tasks_blocked()
+            scope.cancel()
+            oura.answer.set()
+
+    assert got == ["access-1"]
+    assert oura.presented == ["refresh-0"]
+
+
+async def test_draining_waits_until_the_successor_is_stored_and_begins_nothing_new(
+    machine: Machine, machines: Machines, oura: SingleUse, clock: Clock
+) -> None:
+    stop = Stop("spent")
+    leaver = machines(checkpoint=stop)
+    drained = anyio.Event()
+
+    async def drain() -> None:
+        await leaver.rotation.drain()
+        drained.set()
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(leaver.rotation.access_token, ADA)
+            await stop.reached.wait()
+            group.start_soon(drain)
+            await anyio.wait_all_tasks_blocked()
+            assert not drained.is_set()
+            stop.go.set()
+            await drained.wait()
+
+    assert (await machine.load()).refresh_token == "refresh-1"
+    clock.at += 86_400
+    with pytest.raises(StoreUnavailable, match="shutting down"):
+        await leaver.rotation.access_token(ADA)
+    assert oura.presented == ["refresh-0"]
+
+
+async def test_draining_does_not_wait_for_those_who_only_wait(
+    machine: Machine, machines: Machines, oura: SingleUse
+) -> None:
+    waiter = machines()
+    errors: list[str] = []
+
+    async def ask() -> None:
+        try:
+            await waiter.rotation.access_token(ADA)
+        except StoreUnavailable as exc:
+            errors.append(str(exc))
+
+    with anyio.fail_after(5):
+        async with (
+            machine.store.lease(f"refresh:oura:{ADA.owner}", ttl_s=30, wait_s=0),
+            anyio.create_task_group() as group,
+        ):
+            group.start_soon(ask)
+            await anyio.wait_all_tasks_blocked()
+            await waiter.rotation.drain()
+
+    assert "shutting down" in errors[0]
+    assert oura.presented == []
+
+
+# A process that stands still and wakes when its lease is another's: fencing.
+
+
+Lapse = Callable[[float], Awaitable[None]]
+
+
+@pytest.fixture
+def lapse(place: Place, clock: Clock, machine: Machine) -> Lapse:
+    """Let so many seconds pass, after which the lease that is held has ended."""
+
+    async def lapse(seconds: float) -> None:
+        clock.at += seconds
+        if isinstance(machine.store, RedisStore):  # Redis measures leases itself
+            await machine.store._redis.delete(f"{place.prefix}lease:refresh:oura:{ADA.owner}")
+        elif isinstance(machine.store, SqliteStore):
+            await machine.store._writer.run("DELETE FROM leases", {})
+
+    return lapse
+
+
+@pytest.mark.parametrize("step", ["leased", "decided"])
+async def test_a_holder_that_slept_through_its_lease_sends_nothing_after_another_was_here(
+    machine: Machine,
+    machines: Machines,
+    oura: SingleUse,
+    lapse: Lapse,
+    step: str,
+) -> None:
+    stop = Stop(step)
+    sleeper = machines(checkpoint=stop)
+    errors: list[StoreUnavailable] = []
+
+    async def sleep() -> None:
+        with pytest.raises(StoreUnavailable) as caught:
+            await sleeper.rotation.access_token(ADA)
+        errors.append(caught.value)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(sleep)
+            await stop.reached.wait()
+            await lapse(31)
+            oura.faults = ["500"]  # the other tried, in vain: nothing of the connection has changed
+            with pytest.raises(Exception, match="500"):
+                await machine.rotation.access_token(ADA)
+            stop.go.set()
+
+    assert "gave" in str(errors[0]) or "given up" in str(errors[0])
+    assert oura.presented == ["refresh-0"]
+    assert await machine.rotation.access_token(ADA) == "access-2"
+
+
+async def test_a_holder_that_slept_through_its_lease_sends_nothing_even_if_nobody_was_here(
+    machine: Machine, machines: Machines, oura: SingleUse, lapse: Lapse
+) -> None:
+    stop = Stop("noted")
+    sleeper = machines(checkpoint=stop)
+
+    async def sleep() -> None:
+        with pytest.raises(StoreUnavailable, match="given up before anything was sent"):
+            await sleeper.rotation.access_token(ADA)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(sleep)
+            await stop.reached.wait()
+            await lapse(31)
+            stop.go.set()
+
+    assert oura.presented == []
+    assert await machine.rotation.access_token(ADA) == "access-1"  # at once: it is known that nothing was sent
+
+
+async def test_nobody_sends_while_a_holder_that_noted_late_may_still_be_sending(
+    machine: Machine, machines: Machines, oura: SingleUse, lapse: Lapse, clock: Clock
+) -> None:
+    oura.answer = anyio.Event()
+    slow = machines()
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(slow.rotation.access_token, ADA)
+            await oura.sent.wait()
+            await lapse(19)  # too soon: Redis was started anew, and the request may take twenty
+            with pytest.raises(Exception, match="next attempt is possible in 1 s"):
+                await machine.rotation.access_token(ADA)
+            oura.answer.set()
+
+    assert oura.presented == ["refresh-0"]
+    assert await machine.rotation.access_token(ADA) == "access-1"
+
+
+async def test_a_late_result_does_not_overwrite_what_a_later_holder_wrote(
+    machine: Machine, machines: Machines, oura: SingleUse, lapse: Lapse
+) -> None:
+    stop = Stop("spent")
+    sleeper = machines(checkpoint=stop)
+
+    async def sleep() -> None:
+        with pytest.raises(ReconnectRequired):
+            await sleeper.rotation.access_token(ADA)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(sleep)
+            await stop.reached.wait()
+            await lapse(31)
+            with pytest.raises(ReconnectRequired, match="interrupted"):
+                await machine.rotation.access_token(ADA)
+            written = await machine.load()
+            stop.go.set()
+
+    assert await machine.load() == written
+    assert written.state == "ended"
+
+
+async def test_fences_grow_with_each_holder_and_stand_in_what_was_written(
+    machine: Machine, machines: Machines, oura: SingleUse, clock: Clock
+) -> None:
+    await machine.rotation.access_token(ADA)
+    first = (await machine.load()).fence
+    clock.at += 86_400
+    await machines().rotation.access_token(ADA)
+
+    assert (await machine.load()).fence > first > 0
+
+
+# A store that fails between spending and storing.
+
+
+class Failing:
+    """A store whose compare-and-set on connections fails as often as a test says."""
+
+    def __init__(self, inner: Store, *, times: float, after_writing: bool = False) -> None:
+        self._inner = inner
+        self.times = times
+        self._after_writing = after_writing
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    async def compare_and_set(
+        self, key: str, expected: bytes | None, value: bytes, *, ttl_s: float | None = None
+    ) -> bool:
+        if key.startswith("conn:") and self.times > 0:
+            self.times -= 1
+            if self._after_writing:
+                await self._inner.compare_and_set(key, expected, value, ttl_s=ttl_s)
+            raise StoreUnavailable("The store is away.")
+        return await self._inner.compare_and_set(key, expected, value, ttl_s=ttl_s)
+
+
+@pytest.mark.parametrize("after_writing", [False, True], ids=["not written", "answer lost"])
+async def test_a_store_that_fails_for_a_moment_does_not_lose_the_successor(
+    machine: Machine, machines: Machines, oura: SingleUse, place: Place, after_writing: bool
+) -> None:
+    failing = Failing(place.open(), times=1, after_writing=after_writing)
+    unlucky = machines(store=failing)
+
+    assert await unlucky.rotation.access_token(ADA) == "access-1"
+
+    assert (await machine.load()).refresh_token == "refresh-1"
+    assert (await machine.load()).generation == 2
+
+
+@pytest.mark.parametrize("how", ["next call", "shutdown"])
+async def test_a_successor_that_could_not_be_stored_is_kept_and_stored_later(
+    machine: Machine, machines: Machines, oura: SingleUse, place: Place, how: str
+) -> None:
+    failing = Failing(place.open(), times=float("inf"))
+    unlucky = machines(store=failing, deadline_s=0.2)
+
+    with pytest.raises(StoreUnavailable, match="kept in memory"):
+        await unlucky.rotation.access_token(ADA)
+    assert (await machine.load()).refresh_token == "refresh-0"
+    failing.times = 0
+    if how == "next call":
+        assert await unlucky.rotation.access_token(ADA) == "access-1"
+    else:
+        await unlucky.rotation.drain()
+
+    assert (await machine.load()).refresh_token == "refresh-1"
+    assert await machine.rotation.access_token(ADA) == "access-1"
+    assert oura.presented == ["refresh-0"]
+
+
+async def test_a_successor_kept_in_memory_does_not_overwrite_a_new_sign_in(
+    machine: Machine, machines: Machines, oura: SingleUse, place: Place, clock: Clock
+) -> None:
+    failing = Failing(place.open(), times=float("inf"))
+    unlucky = machines(store=failing, deadline_s=0.2)
+    with pytest.raises(StoreUnavailable):
+        await unlucky.rotation.access_token(ADA)
+    failing.times = 0
+    signed_in = await machine.connections.connect(connection(clock, left_s=86_400, access_token="access-new"))
+
+    await unlucky.rotation.drain()
+
+    assert await machine.load() == signed_in
+
+
+async def test_a_change_that_touches_no_token_does_not_cost_the_successor(machine: Machine, oura: SingleUse) -> None:
+    async def travel() -> None:
+        held = await machine.connections.read(ADA.owner)
+        assert held is not None
+        await machine.connections.update(held, lambda now: replace(now, timezone="Asia/Tokyo"))
+
+    oura.meanwhile = travel
+
+    assert await machine.rotation.access_token(ADA) == "access-1"
+    assert (await machine.load()).timezone == "Asia/Tokyo"
+
+
+async def test_without_a_store_nothing_is_sent(
+    machines: Machines, machine: Machine, oura: SingleUse, place: Place
+) -> None:
+    class NoNotes(Failing):
+        async def compare_and_set(
+            self, key: str, expected: bytes | None, value: bytes, *, ttl_s: float | None = None
+        ) -> bool:
+            raise StoreUnavailable("The store is away.")
+
+    with pytest.raises(StoreUnavailable):
+        await machines(store=NoNotes(place.open(), times=0)).rotation.access_token(ADA)
+
+    assert oura.presented == []
+
+
+async def test_a_refusal_that_cannot_be_written_down_is_found_again(
+    machine: Machine, machines: Machines, oura: SingleUse, place: Place, clock: Clock
+) -> None:
+    oura.faults = ["refused"]
+    with pytest.raises(StoreUnavailable):
+        await machines(store=Failing(place.open(), times=1)).rotation.access_token(ADA)
+    assert (await machine.load()).state == "live"
+
+    clock.at += 20
+    with pytest.raises(ReconnectRequired):
+        await machine.rotation.access_token(ADA)
+
+
+async def test_a_note_that_was_not_followed_by_anything_sent_leaves_no_doubt(
+    machine: Machine, oura: SingleUse, clock: Clock
+) -> None:
+    oura.faults = ["not sent", "refused"]
+    with pytest.raises(NotSent):
+        await machine.rotation.access_token(ADA)
+
+    with pytest.raises(ReconnectRequired, match="refused to renew"):
+        await machine.rotation.access_token(ADA)
