@@ -99,7 +99,7 @@ class Heart:
     def ring_battery_level(self, day: date) -> Samples:
         """Return the day's battery in %; marks: bit 0 charging, bit 1 in the charger, bit 2 unknown."""
         start, end = self._world.plan(day).start, self._world.plan(day).end
-        phase = day.toordinal() % _CHARGE_DAYS
+        phase = (day.toordinal() + self._world.seed) % _CHARGE_DAYS
         times = array("q", range(start + -start % _BATTERY_S, end, _BATTERY_S))
         values, marks = array("q"), array("q")
         for at in times:

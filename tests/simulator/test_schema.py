@@ -38,7 +38,7 @@ class Departure:
 
 
 def _missing(name: str) -> Callable[[ValidationError], bool]:
-    return lambda error: error.validator == "required" and name not in error.instance
+    return lambda error: error.validator == "required" and name in error.message
 
 
 def _null_at(*path: str) -> Callable[[ValidationError], bool]:
