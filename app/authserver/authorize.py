@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.authserver.areas import AREAS
+from app.authserver.authorizations import Authorizations
 from app.authserver.browser import BrowserCookie, FormTokens, from_own_page, go, read_form
 from app.authserver.consent import describe
-from app.authserver.protocol import AuthServer
 from app.authserver.records import AuthorizationRequest, BadAuthorization
 from app.authserver.redirects import error_location
 from app.authserver.zones import BadZone, parse_zone
@@ -47,7 +47,7 @@ class Authorize:
     def __init__(
         self,
         *,
-        authserver: AuthServer,
+        authorizations: Authorizations,
         browser: BrowserCookie,
         tokens: FormTokens,
         approved: Approved,
@@ -57,7 +57,7 @@ class Authorize:
         fixed_zone: str | None,
         sandbox: bool,
     ) -> None:
-        self._authserver = authserver
+        self._authorizations = authorizations
         self._browser = browser
         self._tokens = tokens
         self._approved = approved
@@ -71,7 +71,7 @@ class Authorize:
         """GET: the consent page."""
         params = request.query_params.multi_items()
         try:
-            asked = await self._authserver.authorizations.validate(params)
+            asked = await self._authorizations.validate(params)
         except BadAuthorization as bad:
             return self._not_valid(bad)
         return self._consent(request, asked, params)
@@ -106,7 +106,7 @@ class Authorize:
             )
         params = parse_qsl(encoded, keep_blank_values=True)
         try:
-            asked = await self._authserver.authorizations.validate(params)
+            asked = await self._authorizations.validate(params)
         except BadAuthorization as bad:
             return self._not_valid(bad)
         if verdict == "expired":

@@ -4,7 +4,8 @@ Everything that can be refused without asking Oura is refused first: an unknown 
 visit. From the exchange on, the tokens either end up sealed under the owner's name or are given back at Oura.
 """
 
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 import anyio
@@ -13,14 +14,15 @@ from starlette.responses import Response
 
 from app.authserver import refusals
 from app.authserver.attempts import Attempt, Attempts, Found
+from app.authserver.authorizations import Authorizations
 from app.authserver.authorize import Render
 from app.authserver.browser import BrowserCookie, fingerprint, go
+from app.authserver.codes import Codes
 from app.authserver.owner_session import OwnerSessions
-from app.authserver.protocol import AuthServer
 from app.authserver.records import AuthorizationRequest, BadAuthorization
 from app.authserver.redirects import error_location, success_location
 from app.authserver.refusals import Ending, SignInRefused
-from app.errors import StoreUnavailable, VitalsError
+from app.errors import SealBroken, StoreUnavailable, VitalsError
 from app.identity import owner_key
 from app.sources.oura.account import Account
 from app.sources.oura.oauth import ExchangeFailed, OuraOAuth
@@ -31,20 +33,22 @@ from app.vault.rotation import TokenAnswer
 # Two endpoints to try, the account, the store and a revocation: each has its own deadline, this one is above their sum.
 FINISH_DEADLINE_S = 90
 GIVE_BACK_DEADLINE_S = 20
+BACK_AFTER_S = 10  # time to read why; the link on the page does the same at once
 
 
 @dataclass(frozen=True, slots=True)
 class Callback:
     """The far end of a sign-in at Oura."""
 
-    authserver: AuthServer
+    authorizations: Authorizations
+    codes: Codes
     attempts: Attempts
     sessions: OwnerSessions
     browser: BrowserCookie
     oauth: OuraOAuth
     account: Callable[[str], Awaitable[Account]]
     connections: Connections
-    owners: Container[str]
+    owners: AbstractSet[str]
     render: Render
     issuer: str
     redirect_uri: str
@@ -89,10 +93,10 @@ class Callback:
             await self.sessions.start(response, owner=connection.owner, browser=attempt.browser)
             return response
         try:
-            asked = await self.authserver.authorizations.validate(list(attempt.params))
+            asked = await self.authorizations.validate(list(attempt.params))
         except BadAuthorization as bad:
             return self._message(400, "The app can no longer be answered", str(bad))
-        return go(success_location(asked, await self.authserver.codes.issue(asked, connection.owner), self.issuer))
+        return go(success_location(asked, await self.codes.issue(asked, connection.owner), self.issuer))
 
     async def _connect(self, request: Request, attempt: Attempt) -> Connection:
         """Exchange the code and keep what it gave if, and only if, it is an owner's.
@@ -100,10 +104,11 @@ class Callback:
         Raises:
             SignInRefused: It ended otherwise; the tokens, if any came, were given back.
         """
+        asked_at = self.now()
         tokens = await self._exchange(request)
         settled = False
         try:
-            connection = await self._accept(request, attempt, tokens)
+            connection = await self._accept(request, attempt, tokens, asked_at)
             settled = True
             return connection
         except SignInRefused as refused:
@@ -125,15 +130,26 @@ class Callback:
         if not (code := query.get("code")):
             raise SignInRefused(refusals.no_code())
         try:
-            return await self.oauth.exchange(code)
+            return await self.oauth.exchange(code, token_url=await self._remembered_endpoint())
         except ExchangeFailed as failed:
-            raise SignInRefused(
-                refusals.exchange_failed(str(failed), self.redirect_uri, self.oauth.client_id)
-            ) from None
-        except VitalsError as failed:  # not sent, cut off, an answer nobody knows: the code is not sent again
+            if failed.reason == "rejected":
+                raise SignInRefused(refusals.exchange_failed(str(failed), self.redirect_uri)) from None
+            raise SignInRefused(refusals.unreachable(str(failed))) from None
+        except VitalsError as failed:
             raise SignInRefused(refusals.unreachable(str(failed))) from None
 
-    async def _accept(self, request: Request, attempt: Attempt, tokens: TokenAnswer) -> Connection:
+    async def _remembered_endpoint(self) -> str | None:
+        """Return the token endpoint that knew our application before; it is one application for all owners."""
+        for owner in self.owners:
+            try:
+                connection = await self.connections.load(owner)
+            except (SealBroken, StoreUnavailable):  # a hint we do without; whether the new one can be kept shows later
+                continue
+            if connection is not None:
+                return connection.token_url
+        return None
+
+    async def _accept(self, request: Request, attempt: Attempt, tokens: TokenAnswer, asked_at: float) -> Connection:
         if tokens.refresh_token is None:
             raise SignInRefused(refusals.no_refresh_token())
         try:
@@ -145,7 +161,6 @@ class Callback:
         owner = owner_key(account.email)
         if owner not in self.owners:
             raise SignInRefused(refusals.stranger())
-        at = self.now()
         try:
             before = await self.connections.load(owner)
             return await self.connections.connect(
@@ -155,8 +170,8 @@ class Callback:
                     account_id=account.id,
                     access_token=tokens.access_token,
                     refresh_token=tokens.refresh_token,
-                    expires_at=at + tokens.expires_in_s,
-                    obtained_at=at,
+                    expires_at=asked_at + tokens.expires_in_s,
+                    obtained_at=asked_at,
                     scopes=tokens.scopes if tokens.scopes is not None else _told(request),
                     token_url=tokens.token_url,
                     timezone=attempt.zone or (before.timezone if before else None),
@@ -164,8 +179,8 @@ class Callback:
             )
         except AccountMismatch:
             raise SignInRefused(refusals.other_account()) from None
-        except StoreUnavailable:
-            raise SignInRefused(refusals.not_stored()) from None
+        except (StoreUnavailable, SealBroken) as failed:
+            raise SignInRefused(refusals.not_stored(str(failed))) from None
 
     async def _give_back(self, tokens: TokenAnswer) -> bool:
         with anyio.move_on_after(GIVE_BACK_DEADLINE_S, shield=True):  # also when the time above has run out
@@ -176,11 +191,13 @@ class Callback:
         back = None
         if attempt.kind == "app":
             try:
-                asked: AuthorizationRequest = await self.authserver.authorizations.validate(list(attempt.params))
+                asked: AuthorizationRequest = await self.authorizations.validate(list(attempt.params))
                 back = error_location(asked, ending.error, ending.title, self.issuer)
             except BadAuthorization:
                 pass  # the client is gone meanwhile: there is nobody to tell
-        return self.render("ended.html", status=ending.status, ending=ending, back=back, kind=attempt.kind)
+        return self.render(
+            "ended.html", status=ending.status, ending=ending, back=back, after_s=BACK_AFTER_S, kind=attempt.kind
+        )
 
     async def _again(self, state: str) -> Response:
         """Answer a callback that was visited before: whoever reloads is told, and nothing is sent to Oura."""

@@ -31,7 +31,6 @@ class Asker:
     name: str  # as the client calls itself
     host: str | None  # the host that publishes the client's own document; None: nobody vouches for the name
     destination: Destination
-    only_this_computer: bool  # every redirect of the client stays on this computer: any program there could ask
 
 
 def describe(client: Client, redirect_uri: str) -> Asker:
@@ -40,7 +39,6 @@ def describe(client: Client, redirect_uri: str) -> Asker:
         name=plain_name(client.name) or "An app without a name",
         host=client.host,
         destination=destination(redirect_uri),
-        only_this_computer=all(destination(uri).this_computer for uri in client.redirect_uris),
     )
 
 

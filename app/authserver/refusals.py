@@ -9,7 +9,7 @@ from typing import Literal
 
 from app.errors import CallerError
 
-QUOTE_MAX_CHARS = 200
+QUOTE_MAX_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,8 @@ def no_code() -> Ending:
     )
 
 
-def exchange_failed(reason: str | None, redirect_uri: str, client_id: str | None) -> Ending:
+def exchange_failed(reason: str | None, redirect_uri: str) -> Ending:
     """No token endpoint took the code."""
-    facts = {"Redirect URI": redirect_uri}
-    if client_id:
-        facts["OURA_CLIENT_ID"] = client_id
     return Ending(
         502,
         "Oura did not accept this connector",
@@ -87,7 +84,7 @@ def exchange_failed(reason: str | None, redirect_uri: str, client_id: str | None
         "that the redirect URI below is registered there, character by character, with the slash at its end.",
         "server_error",
         quoted(reason),
-        facts,
+        {"Redirect URI": redirect_uri},
     )
 
 
@@ -103,14 +100,15 @@ def unreachable(reason: str | None) -> Ending:
     )
 
 
-def not_stored() -> Ending:
-    """Our own store failed at the last step."""
+def not_stored(reason: str) -> Ending:
+    """Our own store failed at the last step, or holds a connection that no key of ours opens."""
     return Ending(
         503,
         "The connection could not be kept",
         "You signed in, but this server could not write the connection down. It was given back at Oura.",
         "Start again from your app in a minute.",
         "temporarily_unavailable",
+        quoted(reason),
     )
 
 

@@ -11,9 +11,9 @@ from app.authserver.authorize import Authorize, Params, Render
 from app.authserver.browser import BrowserCookie, FormTokens, fingerprint, go
 from app.authserver.callback import Callback
 from app.authserver.owner_session import OwnerSessions
-from app.authserver.protocol import AuthServer
 from app.authserver.records import AuthorizationRequest
 from app.authserver.redirects import success_location
+from app.authserver.server import AuthServer
 from app.identity import SANDBOX_OWNER
 from app.sources.oura.account import Account
 from app.sources.oura.oauth import OuraOAuth
@@ -63,12 +63,12 @@ class SignIn:
             store, keys, browser=self.browser, owners=self.owners, public_url=public_url, now=now
         )
         self.timezone = timezone
-        self._authserver = authserver
+        self._codes = authserver.codes
         self._oauth = oauth
         self._issuer = public_url
         self._attempts = Attempts(store, keys, now=now)
         self._authorize = Authorize(
-            authserver=authserver,
+            authorizations=authserver.authorizations,
             browser=self.browser,
             tokens=self.tokens,
             approved=self._approved,
@@ -81,7 +81,8 @@ class SignIn:
         self._callback = None
         if oauth is not None:
             self._callback = Callback(
-                authserver=authserver,
+                authorizations=authserver.authorizations,
+                codes=authserver.codes,
                 attempts=self._attempts,
                 sessions=self.sessions,
                 browser=self.browser,
@@ -122,7 +123,7 @@ class SignIn:
 
     async def _approved(self, request: AuthorizationRequest, params: Params, *, browser: str, zone: str | None) -> str:
         if self._oauth is None:
-            code = await self._authserver.codes.issue(request, SANDBOX_OWNER)
+            code = await self._codes.issue(request, SANDBOX_OWNER)
             return success_location(request, code, self._issuer)
         state = await self._attempts.begin("app", browser=fingerprint(browser), zone=zone, params=params)
         return self._oauth.authorize_url(state)

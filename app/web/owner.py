@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,6 +16,7 @@ from app.authserver.signin import CALLBACK_PATH, SignIn
 from app.authserver.zones import parse_zone
 from app.errors import BadRequest
 from app.sources.oura.oauth import OuraOAuth
+from app.sources.oura.scopes import bare
 from app.vault.connections import Connections
 from app.web.overview import app_rows, connection_view
 from app.web.pages import Pages
@@ -42,6 +44,7 @@ class OwnerPages:
     oauth: OuraOAuth | None  # None: the sandbox
     pages: Pages
     public_url: str
+    scopes: tuple[str, ...]  # what a sign-in asks of Oura, so that what is missing can be named
 
     def routes(self) -> list[BaseRoute]:
         """List every address of these pages."""
@@ -102,8 +105,7 @@ class OwnerPages:
             form = await self._form(request, _END_APP, session.secret, ("grant",))
         except _NotAccepted as refused:
             return refused.page
-        if form.get("grant") in {grant.id for grant in await self.grants.list(session.owner)}:
-            await self.grants.revoke(form["grant"])
+        await self.grants.revoke(form.get("grant", ""), owner=session.owner)
         return go("/connections")
 
     async def leave(self, request: Request) -> Response:
@@ -156,7 +158,7 @@ class OwnerPages:
     async def _overview(self, request: Request, *, status: int = 200, notice: str | None = None) -> Response:
         session = await self.signin.sessions.current(request)
         secret = self.signin.browser.read_or_make(request)
-        common = {
+        common: dict[str, Any] = {
             "notice": notice,
             "signin_csrf": self.signin.tokens.issue(_SIGN_IN, secret),
             "fixed_zone": self.signin.timezone,
@@ -169,13 +171,13 @@ class OwnerPages:
         self.signin.browser.set(page, secret)
         return page
 
-    async def _facts(self, session: OwnerSession) -> dict[str, object]:
+    async def _facts(self, session: OwnerSession) -> dict[str, Any]:
         issue = self.signin.tokens.issue
         connection = await self.connections.load(session.owner)
         zone = self.signin.timezone or (connection.timezone if connection else None)
         grants = await self.grants.list(session.owner)
         return {
-            "connection": connection_view(connection, self.oauth.scopes if self.oauth else (), zone),
+            "connection": connection_view(connection, [bare(scope) for scope in self.scopes], zone),
             "apps": [
                 (row, issue(_END_APP, session.secret, [grant.id]))
                 for row, grant in zip(app_rows(grants, zone), grants, strict=True)

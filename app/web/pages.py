@@ -1,7 +1,7 @@
 """Our HTML: templates, the headers every page carries, and the static files. What a page says is decided elsewhere."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,6 +14,8 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
 from app.errors import StoreUnavailable
+
+ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
 
 _HERE = Path(__file__).parent
 _STATIC = _HERE / "static"
@@ -102,7 +104,7 @@ class Pages:
             text="The fault is ours, not yours. Nothing was changed by it. Try again, and look into the server's log.",
         )
 
-    def error_handlers(self) -> dict[int | type[Exception], object]:
+    def error_handlers(self) -> dict[int | type[Exception], ErrorHandler]:
         """For Starlette's `exception_handlers`."""
         return {HTTPException: self.http_error, StoreUnavailable: self.store_unavailable, 500: self.failure}
 
