@@ -109,7 +109,7 @@ class DocumentFetcher:
             if answer.headers.get("content-encoding", "identity").lower() != "identity":
                 raise DocumentUnavailable("its server compressed it, which was not asked for.")
             body = b""
-            async for part in answer.aiter_raw():
+            async for part in answer.aiter_bytes():  # nothing is unpacked: any content-encoding was refused
                 body += part
                 if len(body) > MAX_BYTES:
                     raise DocumentUnavailable(f"it is larger than {MAX_BYTES} bytes.")
