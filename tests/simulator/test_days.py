@@ -211,7 +211,7 @@ def test_a_year_of_travelling_leaves_no_gap_and_no_overlap_in_time() -> None:
         assert where.span(day)[0] == end
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [7, 8])
 def test_samples_rise_strictly_through_a_year_of_travelling(seed: int, clock: Clock) -> None:
     rows = Simulator(now=clock, seed=seed).truth("heartrate", "2026-02-05", "2026-03-31")
 
