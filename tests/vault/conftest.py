@@ -7,19 +7,15 @@ from typing import Any
 
 import pytest
 
-from app.identity import Caller
 from app.store.base import Store
-from app.store.crypto import Keys
 from app.vault.connections import Connection, Connections
 from app.vault.rotation import Rotation
 from tests.store.conftest import Clock, Place, clock, place, store
+from tests.vault.ada import ADA, KEYS, RECONNECT
 from tests.vault.single_use import SCOPES, TOKEN_URL, SingleUse
 
 __all__ = ["clock", "place", "store"]
 
-KEYS = Keys([b"a secret of thirty-two bytes or more"])
-RECONNECT = "https://vitals.example/connections"
-ADA = Caller(owner="oada", grant="g1", client_id="c1", scopes=frozenset({"health:read"}))
 DAY_S = 86_400.0
 
 

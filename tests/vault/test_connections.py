@@ -10,7 +10,8 @@ from app.store.base import Store
 from app.store.crypto import Keys
 from app.vault.connections import AccountMismatch, Connection, Connections
 from tests.store.conftest import Clock
-from tests.vault.conftest import ADA, KEYS, connection
+from tests.vault.ada import ADA, KEYS
+from tests.vault.conftest import connection
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,8 @@ from app.store.redis import RedisStore
 from app.store.sqlite import SqliteStore
 from app.vault.outcomes import NotSent
 from tests.store.conftest import Clock, Place
-from tests.vault.conftest import ADA, Machine, Machines, connection
+from tests.vault.ada import ADA
+from tests.vault.conftest import Machine, Machines, connection
 from tests.vault.single_use import SingleUse
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,8 @@ from app.vault.intents import Intents
 from app.vault.outcomes import NotSent, OutcomeUnknown, RefreshMisconfigured, TokenAnswer
 from app.vault.rotation import Rotation
 from tests.store.conftest import Clock
-from tests.vault.conftest import ADA, RECONNECT, Machine, Machines, connection
+from tests.vault.ada import ADA, RECONNECT
+from tests.vault.conftest import Machine, Machines, connection
 from tests.vault.single_use import SCOPES, TOKEN_URL, SingleUse
 
 pytestmark = pytest.mark.anyio

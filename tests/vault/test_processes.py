@@ -1,0 +1,146 @@
+"""Real processes that share a store, and are killed at every step: nothing is lost that was not already spent."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from app.store.redis import RedisStore
+from app.vault.connections import Connections
+from tests.store.conftest import Clock, Place
+from tests.vault.ada import ADA, KEYS, RECONNECT
+from tests.vault.conftest import connection
+from tests.vault.loopback import TokenServer, token_server
+
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
+
+
+@pytest.fixture
+def server() -> Iterator[TokenServer]:
+    with token_server() as server:
+        yield server
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(at=time.time())  # the processes have the machine's clock
+
+
+@pytest.fixture
+async def linked(place: Place, server: TokenServer, clock: Clock) -> Place:
+    """A store with an owner whose access token has run out."""
+    store = place.open()
+    await Connections(store, KEYS, now=clock).connect(replace(connection(clock), token_url=server.url))
+    await store.aclose()
+    return place
+
+
+class Process:
+    """A worker, started and ready."""
+
+    def __init__(self, place: Place, *, later_s: float = 0, callers: int = 1, step: str = "", end: str = "") -> None:
+        self._worker = subprocess.Popen(
+            [sys.executable, "-m", "tests.vault.worker", *place.arguments, str(later_s), str(callers), step, end],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.pid = self._worker.pid
+        assert self._worker.stdout is not None
+        if self._worker.stdout.readline() != "ready\n":
+            self._worker.communicate()
+            raise RuntimeError("the worker did not start")
+
+    def go(self) -> None:
+        assert self._worker.stdin is not None
+        self._worker.stdin.write("go\n")
+        self._worker.stdin.flush()
+
+    def end(self) -> tuple[int, list[str]]:
+        """Return its exit code and what it printed."""
+        printed, _ = self._worker.communicate(timeout=60)
+        return self._worker.returncode, printed.splitlines()
+
+
+async def later(place: Place) -> list[str]:
+    """Ask in a new process, after the lease of a killed one has run out."""
+    if place.redis:  # Redis measures leases itself, in real time; that they end is shown in tests/store
+        store = RedisStore(place.redis, now=place.clock)
+        await store._redis.delete(f"{place.prefix}lease:refresh:oura:{ADA.owner}")
+        await store.aclose()
+    process = Process(place, later_s=31)
+    process.go()
+    code, printed = process.end()
+    assert code == 0
+    return printed
+
+
+async def test_two_processes_with_25_callers_each_cause_one_refresh(linked: Place, server: TokenServer) -> None:
+    processes = [Process(linked, callers=25) for _ in range(2)]
+    for process in processes:
+        process.go()
+    ends = [process.end() for process in processes]
+
+    assert [code for code, _ in ends] == [0, 0]
+    assert [line for _, printed in ends for line in printed] == ["access-1"] * 50
+    assert server.presented == ["refresh-0"]
+
+
+@pytest.mark.parametrize("step", ["leased", "decided", "noted"])
+async def test_killed_before_the_token_is_sent_nothing_is_lost(linked: Place, server: TokenServer, step: str) -> None:
+    process = Process(linked, step=step, end="kill")
+    process.go()
+    assert process.end() == (-signal.SIGKILL, [])
+    assert server.presented == []
+
+    assert await later(linked) == ["access-1"]
+    assert server.presented == ["refresh-0"]
+
+
+@pytest.mark.parametrize("step", ["stored", "released"])
+async def test_killed_after_the_successor_is_stored_nothing_is_lost(
+    linked: Place, server: TokenServer, step: str
+) -> None:
+    process = Process(linked, step=step, end="kill")
+    process.go()
+    assert process.end() == (-signal.SIGKILL, [])
+
+    assert await later(linked) == ["access-1"]
+    assert server.presented == ["refresh-0"]
+
+
+@pytest.mark.parametrize("step", ["before the answer", "spent"])
+async def test_killed_between_spending_and_storing_the_next_call_says_so_once(
+    linked: Place, server: TokenServer, step: str
+) -> None:
+    process = Process(linked, step=step, end="kill")
+    if step != "spent":
+        server.kill_asker = process.pid
+    process.go()
+    assert process.end() == (-signal.SIGKILL, [])
+    server.kill_asker = None
+    assert server.presented == ["refresh-0"]
+
+    first, second = await later(linked), await later(linked)
+
+    assert len(first) == len(second) == 1
+    assert "interrupted" in first[0]
+    assert f"sign in again at {RECONNECT}" in first[0]
+    assert "interrupted" not in second[0]
+    assert f"sign in again at {RECONNECT}" in second[0]
+    assert server.presented == ["refresh-0", "refresh-0"]  # one more attempt, and then silence
+
+
+async def test_asked_to_stop_between_spending_and_storing_a_process_stores_before_it_ends(
+    linked: Place, server: TokenServer
+) -> None:
+    process = Process(linked, step="spent", end="term", callers=3)
+    process.go()
+    assert process.end() == (0, [])  # its callers were cut off
+
+    assert await later(linked) == ["access-1"]
+    assert server.presented == ["refresh-0"]
