@@ -13,10 +13,13 @@ import anyio.from_thread
 import anyio.to_thread
 from authlib.oauth2.rfc6749 import JsonRequest, OAuth2Payload, OAuth2Request
 
+from app.errors import StoreUnavailable
+
 Result = TypeVar("Result")
 Args = TypeVarTuple("Args")
 
 _AT_ONCE = 20
+_DEADLINE_S = 20.0  # must exceed the few store calls of one request, each of which gives up after about 5 s
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,17 @@ class Bridge:
         self._places = anyio.CapacityLimiter(_AT_ONCE)
 
     async def run(self, work: Callable[[Unpack[Args]], Result], *args: *Args) -> Result:
-        """Run `work` in a thread. A request that is cancelled still runs to its end: a rotation is never cut in two."""
-        return await anyio.to_thread.run_sync(work, *args, limiter=self._places)
+        """Run `work` in a thread, to its end even if the request is cancelled: no rotation is cut in two on purpose.
+
+        Raises:
+            StoreUnavailable: It did not end in time.
+        """
+        try:
+            # Said here, though a thread is never abandoned: what it waits for on the event loop would be cancelled.
+            with anyio.fail_after(_DEADLINE_S, shield=True):
+                return await anyio.to_thread.run_sync(work, *args, limiter=self._places)
+        except TimeoutError:
+            raise StoreUnavailable(f"The store did not answer within {_DEADLINE_S:g} seconds.") from None
 
 
 def wait(work: Callable[[Unpack[Args]], Coroutine[Any, Any, Result]], *args: *Args) -> Result:
