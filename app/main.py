@@ -9,6 +9,7 @@ from functools import partial
 import httpx2
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from uvicorn.config import STARTUP_FAILURE
 
 from app import __version__, logs
 from app.authserver.signin import SignIn
@@ -27,10 +28,18 @@ log = logs.get(__name__)
 
 
 def from_environment() -> Starlette:
-    """Build the application of one process; uvicorn calls this in each worker."""
-    settings = load_settings(os.environ)
-    logs.configure(level=settings.log_level, style=settings.log_format)
-    return build_app(settings)
+    """Build the application of one process; uvicorn calls this in each worker.
+
+    Raises:
+        SystemExit: It cannot start; the log says why, and uvicorn does not start the worker again.
+    """
+    try:
+        settings = load_settings(os.environ)
+        logs.configure(level=settings.log_level, style=settings.log_format)
+        return build_app(settings)
+    except VitalsError as exc:
+        log.error("start_refused", reason=str(exc))  # our own texts carry no secret
+        raise SystemExit(STARTUP_FAILURE) from None
 
 
 def build_app(
@@ -110,7 +119,7 @@ async def _open(parts: Parts, mcp: McpAsgi, _app: Starlette) -> AsyncIterator[No
     try:
         await parts.store.ping()
     except VitalsError as exc:
-        log.error("start_refused", reason=str(exc))  # our own texts carry no secret
+        log.error("start_refused", reason=str(exc))
         raise
     try:
         async with mcp.run():

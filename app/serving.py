@@ -1,10 +1,12 @@
 """Runs an application under uvicorn the way this project wants it: our logs, no banner, a bounded graceful stop."""
 
+import signal
 import socket
 from collections.abc import Callable
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.config import STARTUP_FAILURE
 
 from app.errors import SettingsError
 
@@ -58,13 +60,23 @@ def run(factory: str, *, listener: socket.socket, workers: int) -> None:
     Raises:
         SystemExit: The application did not start.
     """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # uvicorn stops at these and then raises them once more: by then everything is done, and done well.
+        signal.signal(number, _leave)
     config = configuration(factory, workers=workers)
     if workers > 1:
         from uvicorn.supervisors import Multiprocess  # noqa: PLC0415 -- multiprocessing only where it is asked for
 
-        Multiprocess(config, sockets=[listener]).run()
+        supervisor = Multiprocess(config, sockets=[listener])
+        supervisor.run()
+        if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
+            raise SystemExit(STARTUP_FAILURE)
         return
     server = uvicorn.Server(config)
     server.run(sockets=[listener])
     if not server.started:
-        raise SystemExit(3)
+        raise SystemExit(STARTUP_FAILURE)
+
+
+def _leave(_number: int, _frame: object) -> None:
+    raise SystemExit(0)

@@ -11,15 +11,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import uvicorn
 
+from app.demo.walk import App, discover, sign_in
 from app.simulator import Simulator
 
 START_S = 30  # a loaded machine; a start takes about one second
@@ -107,6 +108,23 @@ def wait_ready(process: Process) -> None:
     raise AssertionError(f"not ready after {START_S} s: {process.logged()}")
 
 
+@asynccontextmanager
+async def app_at(process: Process, held: App | None = None) -> AsyncIterator[App]:
+    """An app that talks to a process: with the tokens of another app, or after its own sign-in as the owner."""
+    async with httpx2.AsyncClient(trust_env=False, timeout=30) as http:
+        if held is None:
+            app = await discover(http, process.mcp_url, _silently)
+            async with httpx2.AsyncClient(trust_env=False, timeout=30) as browser:
+                await sign_in(app, browser, _silently)
+        else:
+            app = replace(held, http=http, mcp_url=process.mcp_url)
+        yield app
+
+
+def _silently(_line: str) -> None:
+    """Say nothing."""
+
+
 def process_pause() -> None:
     """Let another process work; there is no event to wait for across processes."""
     threading.Event().wait(0.02)
@@ -120,8 +138,13 @@ def run(
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1", **env}
     return subprocess.run(
         [sys.executable, "-m", "app", *arguments],
-        env=environment, cwd=folder, capture_output=True, text=True, timeout=timeout_s, check=False,
-    )  # fmt: skip
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
 
 
 @dataclass
