@@ -10,6 +10,7 @@ from importlib.util import find_spec
 import httpx2
 
 from app import __version__
+from app.authserver.cimd import FetchDocument
 from app.authserver.server import AuthServer
 from app.secret_key import kept_in
 from app.settings import Settings
@@ -50,6 +51,7 @@ def build_parts(
     now: Callable[[], float],
     http: httpx2.AsyncClient | None = None,
     store: Store | None = None,
+    fetch_document: FetchDocument | None = None,
 ) -> Parts:
     """Build every part.
 
@@ -58,6 +60,7 @@ def build_parts(
         now: Unix seconds.
         http: Used for every call to a source; None makes one.
         store: None chooses what the settings name.
+        fetch_document: Fetches the metadata document of an app; None goes over the network, with every check.
 
     Raises:
         SettingsError: The kept key or the store's address cannot be used.
@@ -100,6 +103,7 @@ def build_parts(
         resource=f"{settings.public_url}/mcp",
         owners=frozenset(settings.owners),
         now=now,
+        fetch_document=fetch_document,
     )
     return Parts(
         settings=settings,

@@ -18,6 +18,7 @@ from typing import Any
 import httpx2
 from starlette.applications import Starlette
 
+from app.authserver.cimd import FetchDocument
 from app.demo.browser import Browser
 from app.demo.walk import App, discover, sign_in
 from app.main import assemble
@@ -82,6 +83,7 @@ async def running_app(
     simulator: Simulator | None = None,
     clock: Clock | None = None,
     store: Store | None = None,
+    fetch_document: FetchDocument | None = None,
     **settings: str,
 ) -> AsyncIterator[Vitals]:
     """Run the connector.
@@ -91,6 +93,7 @@ async def running_app(
         simulator: Made on the same clock if left out; give `clock` too if you make one.
         clock: Stands at noon UTC of 2026-03-10 if left out.
         store: Used instead of the one in `folder`; a second connector on it is a second process.
+        fetch_document: Stands in for the network where apps publish their metadata documents.
         settings: Any setting by name, over the ones used here.
     """
     clock = clock or Clock()
@@ -109,7 +112,7 @@ async def running_app(
     }
     environ = {name: value for name, value in environ.items() if value}
     upstream = httpx2.AsyncClient(transport=httpx2.ASGITransport(simulator.app), trust_env=False)
-    parts = build_parts(load_settings(environ), now=clock, http=upstream, store=store)
+    parts = build_parts(load_settings(environ), now=clock, http=upstream, store=store, fetch_document=fetch_document)
     app = assemble(parts)
     started, stop = asyncio.Event(), asyncio.Event()
 
