@@ -42,9 +42,8 @@ class Sealer:
         """
         if sealed[:1] == _FORMAT and len(sealed) >= len(_FORMAT) + _NONCE_BYTES + _TAG_BYTES:
             nonce, box = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
-            for (
-                cipher
-            ) in self._ciphers:  # no key id is stored: there are two or three keys, and a try costs microseconds
+            # No key id is stored: there are two or three keys, and a try costs microseconds.
+            for cipher in self._ciphers:
                 try:
                     return cipher.decrypt(nonce, box, self._associated(bound_to))
                 except InvalidTag:

@@ -11,6 +11,7 @@ from typing import Literal
 
 import anyio
 
+from app import logs
 from app.errors import StoreUnavailable
 from app.store.base import Store
 from app.vault.connections import Connection, Connections, Held
@@ -21,6 +22,7 @@ from app.vault.words import Words
 Change = Callable[[Connection], Connection]
 Checkpoint = Callable[[str], Awaitable[None]]
 _SAVE_PAUSE_S = 0.1
+_log = logs.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +117,7 @@ class Renewal:
             if not await self._intents.replace(owner, before, noted):
                 raise self._words.turn_lost()
             await self._checkpoint("noted")
-            with anyio.CancelScope(shield=True):
-                renewed = await self._spend(held, before, noted, turn)
+            renewed = await self._spend(held, before, noted, turn)
             await self._checkpoint("stored")
         await self._checkpoint("released")
         return renewed
@@ -196,9 +197,11 @@ class Renewal:
                         saved = await self._connections.load(ours.owner, self._source)
                         if saved is None:
                             raise self._words.absent()
+                    _log.info("connection renewed", source=self._source, generation=saved.generation)
                     return saved
                 await anyio.sleep(_SAVE_PAUSE_S)
         self.unsaved[ours.owner] = (held, change)
+        _log.error("connection renewed but not stored", source=self._source, generation=ours.generation)
         raise self._words.unsaved()
 
     async def save_late(self, owner: str) -> None:
@@ -217,6 +220,7 @@ class Renewal:
 
         ended = await self._connections.update(held, end)
         if ended is not None:
+            _log.warning("connection ended", source=self._source, generation=ended.generation, reason=ended.ended_why)
             return ended
         current = await self._connections.load(held.connection.owner, self._source)
         if current is None:
@@ -224,6 +228,13 @@ class Renewal:
         return current
 
     async def _settle(self, owner: str, noted: Intent, outcome: Intent) -> None:
+        _log.warning(
+            "renewal failed",
+            source=self._source,
+            generation=outcome.generation,
+            attempt=outcome.attempts,
+            outcome=outcome.outcome,
+        )
         # If it cannot be written the intent stays in doubt: the cautious reading.
         with suppress(StoreUnavailable):
             await self._intents.replace(owner, noted, outcome)

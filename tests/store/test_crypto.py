@@ -3,7 +3,7 @@
 import pytest
 
 from app.errors import SealBroken
-from app.store.crypto import Keys, sealer_from_token
+from app.store.crypto import Keys, Sealer, sealer_from_token
 
 OLD, NEW = b"old secret, 32 bytes or more ...1", b"new secret, 32 bytes or more ...2"
 
@@ -40,6 +40,14 @@ def test_a_record_of_another_purpose_does_not_open_even_under_its_key() -> None:
     for purpose, name in [("a", "bc"), ("abc", ""), ("signin", "c")]:
         with pytest.raises(SealBroken):
             keys.sealer(purpose).open(sealed, bound_to=name)
+
+
+def test_a_purpose_binds_even_where_two_share_a_key() -> None:
+    sealed = Sealer([b"k" * 32], "ab").seal(b"x", bound_to="c")
+
+    for purpose, name in [("a", "bc"), ("b", "c"), ("", "abc")]:
+        with pytest.raises(SealBroken):
+            Sealer([b"k" * 32], purpose).open(sealed, bound_to=name)
 
 
 @pytest.mark.parametrize("at", [0, 1, 12, 13, 20, -1], ids=["format", "nonce", "nonce end", "text", "middle", "tag"])

@@ -17,6 +17,7 @@ from urllib.parse import urlencode, urlsplit
 import anyio
 import anyio.to_thread
 
+from app import logs
 from app.errors import VitalsError
 from app.store.base import Store
 from app.vault.connections import Connections
@@ -62,6 +63,7 @@ def open_store(kind: str, place: str, prefix: str, now: Callable[[], float]) -> 
 
 
 async def main(*arguments: str) -> None:
+    logs.configure()  # to standard error: what we print is read
     kind, place, prefix, later_s, callers, step, end = arguments
 
     def now() -> float:
