@@ -15,6 +15,7 @@ from app.errors import BadRequest
 T = TypeVar("T")
 
 MAX_TEXT = 200  # characters; the longest sensible name, and what an error may echo
+MAX_NAMES = 100  # each unknown one is compared with all known ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,8 @@ def names(name: str, description: str, *, example: str) -> Argument[tuple[str, .
             items = _listed(value)
         if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
             raise BadRequest(f"{name} must be a list of names, or one text with commas: {name}={example!r}.")
+        if len(items) > MAX_NAMES:
+            raise BadRequest(f"{name} has {len(items)} names; at most {MAX_NAMES} are taken.")
         return tuple(dict.fromkeys(item.strip()[:MAX_TEXT] for item in items if item.strip()))
 
     body = {
@@ -167,12 +170,14 @@ def _listed(value: str) -> object:
 def _text(name: str, value: object) -> str | None:
     if not isinstance(value, str):
         raise BadRequest(f"{name} must be a text, not {quoted(value)}.")
+    if len(value) > MAX_TEXT:
+        raise BadRequest(f"{name} is {len(value)} characters long; at most {MAX_TEXT} are taken.")
     return value.strip()
 
 
 def _unknown(tool: str, name: str, known: list[str]) -> str:
     takes = f"It takes {', '.join(known)}." if known else "It takes no arguments."
-    close = near(name, known)
+    close = near(name[:MAX_TEXT], known)
     hint = f" Did you mean {close[0]}?" if close else ""
     if name in ("limit", "cursor", "page", "next_token", "offset"):
         hint = " Answers are never paged: narrow the dates, or go on from continue_from when an answer carries it."

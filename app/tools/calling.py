@@ -103,7 +103,7 @@ class HealthTool(Tool):
             if len(text) > self._service.answer_max_chars:
                 raise BadRequest(f"the answer is {len(text)} characters, over this server's limit. Ask for less.")
         except Exception as failure:  # noqa: BLE001  # the edge: `explain` decides by class what may be said
-            said = explain(failure, tool=self.name)
+            said = explain(failure, tool=self.name, page=f"{self._service.public_url}/connections")
             return CallToolResult(content=[TextContent(type="text", text=said)], is_error=True)
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=answer)
 

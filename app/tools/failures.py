@@ -25,15 +25,16 @@ from app.errors import (
     TokenRefused,
     VitalsError,
 )
+from app.identity import READ_SCOPE
 
 log = logs.get(__name__)
 
 # The first entry that fits decides, so subclasses stand before their base.
 _TEXTS: tuple[tuple[type[VitalsError], Callable[[VitalsError], str]], ...] = (
-    (BadRequest, lambda e: f"Not asked: {e}"),
+    (BadRequest, lambda e: f"Not answered: {e}"),
     (NotPermitted, lambda e: f"Not permitted: {e} This is not missing data; do not read it as none recorded."),
     (ReconnectRequired, lambda e: f"Sign-in needed: {e} No data was read, and none is kept from before."),
-    (MembershipRequired, lambda e: f"Refused by the source: {e} Signing in again does not change this."),
+    (MembershipRequired, lambda e: f"Refused by the source: {e} {_or_scope(e)}"),
     (CallerError, lambda e: f"Not answered: {e}"),
     (TokenRefused, lambda _: "The source refused the owner's sign-in even after renewing it. Try again in a minute."),
     (SourceBusy, lambda e: f"The source is busy: {e}{_wait(e)} This is not missing data."),
@@ -46,11 +47,18 @@ _TEXTS: tuple[tuple[type[VitalsError], Callable[[VitalsError], str]], ...] = (
 )
 
 
-def explain(failure: Exception, *, tool: str) -> str:
-    """Return the text for a failed call, and log what may be logged about it."""
+def explain(failure: Exception, *, tool: str, page: str) -> str:
+    """Return the text for a failed call, and log what may be logged about it.
+
+    Args:
+        failure: What was raised.
+        tool: By which tool.
+        page: Where the owner signs in at the source; named where that is the way out.
+    """
     if isinstance(failure, VitalsError):
         log.info("tool refused", tool=tool, error=type(failure).__name__)
-        return next(text for kind, text in _TEXTS if isinstance(failure, kind))(failure)
+        said = next(text for kind, text in _TEXTS if isinstance(failure, kind))(failure)
+        return f"{said} The owner signs in at {page}." if _needs_owner(failure) and page not in said else said
     reference = secrets.token_hex(4)
     place = traceback.extract_tb(failure.__traceback__)[-1:]
     where = f"{Path(place[0].filename).name}:{place[0].lineno}" if place else "unknown"
@@ -65,3 +73,17 @@ def explain(failure: Exception, *, tool: str) -> str:
 def _wait(failure: VitalsError) -> str:
     seconds = failure.retry_after_s if isinstance(failure, SourceBusy) else None
     return f" Try again in {seconds:.0f} s." if seconds else " Try again in a minute."
+
+
+def _or_scope(failure: VitalsError) -> str:
+    scope = failure.scope if isinstance(failure, MembershipRequired) else None
+    if scope is None:
+        return "Signing in again does not change this."
+    return f"If it is active, the scope `{scope}` may be missing: then the owner signs in again with it ticked."
+
+
+def _needs_owner(failure: VitalsError) -> bool:
+    """Say whether a sign-in at the source is the way out; a missing scope of our own is the app's to ask for."""
+    if isinstance(failure, NotPermitted | MembershipRequired):
+        return failure.scope not in (None, READ_SCOPE)
+    return isinstance(failure, ReconnectRequired | SealBroken)

@@ -88,6 +88,9 @@ async def test_a_misspelt_argument_is_named_with_the_one_meant() -> None:
         pytest.param({"collection": "personal_info", "latest": True}, "not filed by days", id="latest of undated"),
         pytest.param({"collection": "sleep", "timezone": "Mars/Base"}, "timezone='Mars/Base'", id="zone"),
         pytest.param({"collection": "slep"}, "slep", id="collection"),
+        pytest.param({"collection": "s" * 4_000_000}, "at most 200", id="long text"),
+        pytest.param({"collection": "sleep", "fields": ["x"] * 101}, "at most 100", id="many names"),
+        pytest.param({"collection": "sleep", "x" * 4_000_000: 1}, "has no argument", id="long name"),
         pytest.param({"collection": "heartrate", "resolution": "hour", "fields": "source"}, "bpm", id="no measurement"),
         pytest.param({"collection": "heartrate", "start": "2020-01-01"}, "366", id="too long"),
     ],
@@ -100,6 +103,7 @@ async def test_a_malformed_question_is_refused_in_words(arguments: dict[str, obj
     assert words in said
     assert "pydantic" not in said
     assert "\n" not in said
+    assert len(said) < 1000
     assert connector.source.asked == []
 
 
@@ -167,3 +171,13 @@ async def test_a_failure_is_logged_by_kind_and_not_by_text(caplog: pytest.LogCap
 
     assert [line["error"] for line in written] == ["BadRequest"]
     assert "my-birthday" not in str(written) + caplog.text
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+async def test_no_answer_is_ever_longer_than_the_limit(tool: str) -> None:
+    connector = Connector(FakeSource(), cap=150)
+    arguments = {"collection": "sleep"} if tool == "health_query" else {}
+
+    said = await connector.refused(tool, **arguments)
+
+    assert "characters" in said

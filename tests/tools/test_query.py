@@ -5,8 +5,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.errors import NotPermitted
-from app.sources.base import Record
+from app.errors import NotPermitted, SourceUnreachable
+from app.identity import Caller
+from app.sources.base import Collection, DateRange, Fetched, Progress, Record
 from tests.tools.fakes import Connector, FakeSource, heart, sleep
 
 pytestmark = pytest.mark.anyio
@@ -379,3 +380,50 @@ async def test_progress_is_told_as_pages_arrive() -> None:
     await connector.ask("health_query", collection="daily_sleep")
 
     assert connector.progress == [(1, 3, "page 1"), (2, 3, "page 2"), (3, 3, "page 3")]
+
+
+async def test_raw_samples_of_several_blocks_come_once_each() -> None:
+    samples = heart(datetime(2026, 3, 1, tzinfo=UTC), 80, every_s=3 * 3600)
+    connector = Connector(FakeSource({"heartrate": samples}))
+
+    answer = await connector.ask("health_query", collection="heartrate", start="2026-03-01", resolution="raw")
+
+    assert len(connector.source.asked) == 3
+    assert answer["data"] == samples
+    assert (answer["complete"], answer["pages"]) == (True, 3)
+    assert [done for done, _, _ in connector.progress] == [1, 2, 3]
+
+
+async def test_a_block_that_fails_ends_the_answer_at_what_arrived() -> None:
+    samples = heart(datetime(2026, 3, 1, tzinfo=UTC), 80, every_s=3 * 3600)
+    connector = Connector(FailingLater({"heartrate": samples}))
+
+    answer = await connector.ask("health_query", collection="heartrate", start="2026-03-01", resolution="raw")
+
+    assert answer["n"] == 4 * 8
+    assert (answer["complete"], answer["truncated"], answer["continue_from"]) == (False, True, "2026-03-04")
+    assert "2026-03-05 to 2026-03-10 did not arrive" in answer["failures"][0]
+
+
+async def test_buckets_ask_the_source_for_no_more_than_they_need() -> None:
+    connector = Connector(FakeSource({"heartrate": heart(datetime(2026, 3, 10, tzinfo=UTC), 10)}))
+
+    await connector.ask("health_query", collection="heartrate", day="today", resolution="hour")
+
+    assert connector.source.asked[0][2] == ("bpm", "timestamp")
+
+
+class FailingLater(FakeSource):
+    async def fetch(
+        self,
+        caller: Caller,
+        collection: Collection,
+        days: DateRange | None,
+        *,
+        fields: tuple[str, ...] = (),
+        latest: bool = False,
+        progress: Progress | None = None,
+    ) -> Fetched:
+        if self.asked:
+            raise SourceUnreachable("the connection was cut.")
+        return await super().fetch(caller, collection, days, fields=fields, latest=latest, progress=progress)
