@@ -119,10 +119,22 @@ class Connections:
         return not held.connection.told and await self._swap(held.raw, replace(held.connection, told=True))
 
     async def pinned_account(self, owner: str, source: str = "oura") -> str | None:
-        """Return the source's id of the account that this owner signed in with first."""
+        """Return the source's id of the account that this owner signed in with first.
+
+        The pin is sealed at sign-in and so may be older than every key in `SECRET_KEY`; the connection, which each
+        renewal seals anew, says the same.
+        """
         key = _key("pin", source, owner)
         raw = await self._store.get(key)
-        return None if raw is None else self._pins.open(raw, bound_to=key).decode()
+        if raw is None:
+            return None
+        try:
+            return self._pins.open(raw, bound_to=key).decode()
+        except SealBroken:
+            connection = await self.load(owner, source)
+            if connection is None:
+                raise
+            return connection.account_id
 
     async def erase(self, owner: str, source: str = "oura") -> Connection | None:
         """Delete connection, pin and intent; return the connection so that it can be revoked at the source.
@@ -154,11 +166,13 @@ class Connections:
         sealed = self._pins.seal(connection.account_id.encode(), bound_to=key)
         if await self._store.compare_and_set(key, None, sealed):
             return
+        raw = await self._store.get(key)
         if await self.pinned_account(connection.owner, connection.source) != connection.account_id:
             raise AccountMismatch(
                 "This is another account than the one linked first. Sign in with that one, "
                 "or disconnect on the owner's page and begin again."
             )
+        await self._store.compare_and_set(key, raw, sealed)  # sealed anew, under the first key
 
 
 def _key(kind: str, source: str, owner: str) -> str:

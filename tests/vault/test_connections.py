@@ -131,6 +131,24 @@ async def test_an_owner_can_leave_even_when_the_key_is_gone(
     assert [key async for key, _ in store.scan("")] == []
 
 
+async def test_the_pin_outlives_its_key(connections: Connections, store: Store, clock: Clock) -> None:
+    await connections.connect(connection(clock))
+    new = b"the new secret of thirty-two bytes"
+    both = Connections(store, Keys([new, b"a secret of thirty-two bytes or more"]), now=clock)
+    held = await both.read(ADA.owner)
+    assert held is not None
+    await both.update(held, lambda now: replace(now, generation=2))  # as a renewal does
+
+    only_new = Connections(store, Keys([new]), now=clock)
+    assert await only_new.pinned_account(ADA.owner) == "account-ada"
+    with pytest.raises(AccountMismatch):
+        await only_new.connect(connection(clock, account_id="account-other"))
+    await only_new.connect(connection(clock))
+    raw = await store.get(f"pin:oura:{ADA.owner}")
+    assert raw is not None
+    assert Keys([new]).sealer("pin").open(raw, bound_to=f"pin:oura:{ADA.owner}") == b"account-ada"
+
+
 async def test_an_update_is_made_on_top_of_a_change_that_touches_no_token(
     connections: Connections, clock: Clock
 ) -> None:
