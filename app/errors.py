@@ -57,7 +57,14 @@ class ReconnectRequired(CallerError):
 
 
 class MembershipRequired(CallerError):
-    """The source refused with 403: usually an ended membership."""
+    """The source refused with 403: usually an ended membership.
+
+    `scope` is what may be missing instead, where the source never said which scopes it granted.
+    """
+
+    def __init__(self, message: str, *, scope: str | None = None) -> None:
+        self.scope = scope
+        super().__init__(message)
 
 
 class SourceError(VitalsError):

@@ -111,7 +111,7 @@ def test_anything_else_is_an_error_that_says_so(
     status: int, headers: dict[str, str], body: bytes, error: type[VitalsError], says: str
 ) -> None:
     with pytest.raises(error, match=says):
-        parse_page(status, headers, body, scope="daily", bare_record=True)
+        parse_page(status, headers, body, bare_record=True)
 
 
 def test_a_missing_scope_is_named_and_not_called_an_expired_token() -> None:

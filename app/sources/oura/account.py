@@ -24,7 +24,7 @@ async def account(http: httpx2.AsyncClient, api_url: str, access_token: str) -> 
         TokenRefused, NotPermitted, MembershipRequired, SourceError: See `wire.parse_page`.
     """
     status, headers, body = await get(http, f"{api_url.rstrip('/')}/v2/usercollection/personal_info", access_token)
-    page = wire.parse_page(status, headers, body, scope="personal", bare_record=True)
+    page = wire.parse_page(status, headers, body, bare_record=True)
     person = page.records[0] if page.records else {}
     known, email = person.get("id"), person.get("email")
     if not isinstance(known, str) or not known.strip():

@@ -131,7 +131,6 @@ class OuraClient:
             status,
             headers,
             body,
-            scope=collection.scope,
             bare_record=collection.date_kind is DateKind.UNDATED,
         )
 

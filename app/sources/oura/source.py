@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import anyio
 import httpx2
 
-from app.errors import BadRequest
+from app.errors import BadRequest, MembershipRequired
 from app.identity import Caller
 from app.sources.base import Collection, DateRange, Fetched, Progress
 from app.sources.engine import Engine
@@ -133,7 +133,12 @@ class OuraSource:
         granted = await self.granted(caller)
         if collection.scope is not None and collection.granted_by(granted) is False:
             raise not_permitted(collection.scope)  # known beforehand, so nothing is sent
-        return await self._engine.fetch(caller, collection, days, fields=fields, latest=latest, progress=progress)
+        try:
+            return await self._engine.fetch(caller, collection, days, fields=fields, latest=latest, progress=progress)
+        except MembershipRequired as refused:
+            if granted is not None:
+                raise
+            raise MembershipRequired(str(refused), scope=collection.scope) from None  # the other thing it can mean
 
     async def _connection(self, caller: Caller) -> Connection | None:
         if self._connections is None:

@@ -54,16 +54,13 @@ def query(params: Mapping[str, str], *, next_token: str | None = None) -> str:
     return urlencode(given, quote_via=quote, safe="")
 
 
-def parse_page(
-    status: int, headers: Mapping[str, str], body: bytes, *, scope: str | None = None, bare_record: bool = False
-) -> Page:
+def parse_page(status: int, headers: Mapping[str, str], body: bytes, *, bare_record: bool = False) -> Page:
     """Read one answer.
 
     Args:
         status: HTTP status.
         headers: Of the answer, case-insensitive or in lower case.
         body: Decompressed.
-        scope: What unlocks the collection, to name it where Oura does not.
         bare_record: The collection may answer with one object instead of an envelope (`personal_info`).
 
     Raises:
@@ -83,7 +80,7 @@ def parse_page(
             status=status,
         )
     if status != 200:
-        raise _refusal(status, _json(body), scope)
+        raise _refusal(status, _json(body))
     return _page(_json(body), bare_record=bare_record)
 
 
@@ -106,7 +103,7 @@ def _page(reply: object, *, bare_record: bool) -> Page:
     return Page(tuple(cast("list[Record]", documents)), next_token or None)
 
 
-def _refusal(status: int, reply: object, scope: str | None) -> VitalsError:
+def _refusal(status: int, reply: object) -> VitalsError:
     details = _details(reply)
     named = next((match for text in details if (match := _SCOPE_REFUSED.search(text))), None)
     if status in (401, 403) and named is not None:
@@ -115,12 +112,7 @@ def _refusal(status: int, reply: object, scope: str | None) -> VitalsError:
         return TokenRefused("Oura refused the access token.")
     if status == 403:
         return MembershipRequired(
-            "Oura refuses the data (HTTP 403). Usually the Oura membership has ended: check it in the Oura app. "
-            + (
-                f"If it is active, the sign-in lacks the scope `{scope}`: sign in again with it ticked."
-                if scope
-                else ""
-            )
+            "Oura refuses the data (HTTP 403). Usually the Oura membership has ended: check it in the Oura app."
         )
     if status == 426:
         return BadRequest(
