@@ -92,6 +92,8 @@ def as_text(_logger: object, _method: str, event: MutableMapping[str, Any]) -> s
 
 def place(exc: BaseException) -> str:
     """Name the innermost line of this project that an exception passed, or else its innermost line."""
+    while isinstance(exc, BaseExceptionGroup):
+        exc = exc.exceptions[0]
     frames = traceback.extract_tb(exc.__traceback__)
     ours = [frame for frame in frames if "/app/" in frame.filename]
     if not frames:

@@ -5,9 +5,7 @@ exception may carry both, so it is answered with one fixed sentence and a refere
 """
 
 import secrets
-import traceback
 from collections.abc import Callable
-from pathlib import Path
 
 from app import logs
 from app.errors import (
@@ -60,10 +58,8 @@ def explain(failure: Exception, *, tool: str, page: str) -> str:
         said = next(text for kind, text in _TEXTS if isinstance(failure, kind))(failure)
         return f"{said} The owner signs in at {page}." if _needs_owner(failure) and page not in said else said
     reference = secrets.token_hex(4)
-    place = traceback.extract_tb(failure.__traceback__)[-1:]
-    where = f"{Path(place[0].filename).name}:{place[0].lineno}" if place else "unknown"
     # Its kind and place only: the text of an exception can be a reading.
-    log.error("tool failed", tool=tool, error=type(failure).__name__, where=where, reference=reference)
+    log.error("tool failed", tool=tool, error=logs.kind(failure), where=logs.place(failure), reference=reference)
     return (
         f"This connector failed in a way it did not expect (reference {reference}); nothing was changed. "
         "Try once more. If it fails again, give the reference to the person who runs it."

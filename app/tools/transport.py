@@ -2,7 +2,8 @@
 
 The SDK can answer a POST as one JSON body, which costs a good part less, or as an event stream, which alone can carry
 progress. Which of the two is a constructor argument of its session manager, so there are two managers over one server,
-and the request decides: an event stream if it carries a progress token, JSON otherwise. Both are stateless.
+and the request decides: an event stream if it carries a progress token and its sender reads streams, JSON otherwise.
+Both are stateless.
 """
 
 from collections.abc import AsyncIterator
@@ -12,6 +13,7 @@ from typing import Any
 from mcp.server.mcpserver import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -63,7 +65,9 @@ class McpAsgi:
         if body is None:
             await PlainTextResponse("The request is too large.", status_code=413)(scope, receive, send)
             return
-        manager = self._streaming if any(mark in body for mark in _WANTS_STREAM) else self._plain
+        reads_streams = "text/event-stream" in Headers(scope=scope).get("accept", "")
+        wants_stream = reads_streams and any(mark in body for mark in _WANTS_STREAM)
+        manager = self._streaming if wants_stream else self._plain
         await manager.handle_request(scope, _again(body, receive), send)
 
 
