@@ -7,7 +7,13 @@ from tests.packaging.tree import ROOT, tracked
 # Put together here, so that this file is not its own finding.
 ONE_MACHINE = re.compile(
     "|".join(
-        ("/" + "work/", "/" + "root/", "/" + "tmp/(?:venv|build)", r"\." + "pyenv", r"file" + "://" + "/(?!opt/vitals)")
+        (
+            "/" + "work/",
+            "/" + "root/",
+            "/" + "tmp/(?:venv|build)",
+            r"\." + "pyenv",
+            r"file" + "://" + "/(?:opt/(?!vitals)|tmp|home|var)",
+        )
     )
 )
 INDEX = re.compile(
