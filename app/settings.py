@@ -176,12 +176,24 @@ _IN_WORDS = {
 NAMES = tuple(name.upper() for name in Settings.model_fields)
 
 
+# What other projects call Oura's personal access tokens, which Oura has ended.
+_PERSONAL_TOKENS = (
+    "OURA_PERSONAL_ACCESS_TOKEN", "OURA_ACCESS_TOKEN", "OURA_API_TOKEN", "OURA_API_KEY", "OURA_TOKEN", "OURA_PAT",
+)  # fmt: skip
+
+
 def load_settings(environ: Mapping[str, str]) -> Settings:
     """Read every setting out of `environ`.
 
     Raises:
         SettingsError: One line that says what to set, with an example; never a secret.
     """
+    for name in (f"{name}{end}" for name in _PERSONAL_TOKENS for end in ("", "_FILE")):
+        if environ.get(name, "").strip():
+            raise SettingsError(
+                f"{name} is set, but Oura has ended personal access tokens. Unset it, and register an application: "
+                "OURA_CLIENT_ID and OURA_CLIENT_SECRET, from cloud.ouraring.com/oauth/applications."
+            )
     values = gather(environ, NAMES)
     for name in ("LOG_LEVEL", "LOG_FORMAT"):
         if name in values:

@@ -1,7 +1,7 @@
 """`health_catalog`: what can be asked for, and how to read it."""
 
 from app.errors import ReconnectRequired
-from app.sources.base import Collection, Field
+from app.sources.base import Collection, Field, Source
 from app.tools.arguments import Given, text
 from app.tools.calling import Call, Definition
 from app.tools.rendering import Answer, written
@@ -17,21 +17,24 @@ async def run(call: Call, given: Given) -> Answer:
     if asked is not None:
         source, collection = call.service.sources.find(asked)
         granted = collection.granted_by(await _granted(call, source.name))
-        answer: Answer = {**_short(collection, granted), **_long(collection), "notes": [*collection.notes, _GRANTED]}
+        notes = [*collection.notes, _GRANTED, *await _ended(call, source)]
+        answer: Answer = {**_short(collection, granted), **_long(collection), "notes": notes}
         return {**answer, "synthetic": True} if source.synthetic else answer
     collections: list[Answer] = []
     synthetic = False
+    notes = [_GRANTED]
     for source in call.service.sources:
+        notes += await _ended(call, source)
         scopes = await _granted(call, source.name)
         synthetic = synthetic or source.synthetic
         for collection in source.collections.values():
             fields = {field.name: _brief(field) for field in collection.fields}
             collections.append({**_short(collection, collection.granted_by(scopes)), "fields": fields})
-    answer = {"n": len(collections), "notes": [_GRANTED], "collections": collections}
+    answer = {"n": len(collections), "notes": notes, "collections": collections}
     if synthetic:
         answer["synthetic"] = True
     if len(written(answer)) > call.service.answer_max_chars:
-        answer["notes"] = [_GRANTED, "Without fields, to fit: ask for one collection to see its fields."]
+        answer["notes"] = [*notes, "Without fields, to fit: ask for one collection to see its fields."]
         answer["collections"] = [{name: e[name] for name in e if name != "fields"} for e in collections]
     return answer
 
@@ -43,6 +46,15 @@ async def _granted(call: Call, name: str) -> frozenset[str] | None:
         return await source.granted(call.caller)
     except ReconnectRequired:
         return None
+
+
+async def _ended(call: Call, source: Source) -> tuple[str, ...]:
+    """Say that nothing can be asked at the moment, or a scope that was granted once would read as access."""
+    facts = await source.health(call.caller)
+    if facts.get("state") == "live":
+        return ()
+    page = f"{call.service.public_url}/connections"
+    return (f"There is no working sign-in at {source.name}: the owner signs in at {page}. Until then nothing is read.",)
 
 
 def _short(collection: Collection, granted: bool | None) -> Answer:

@@ -21,6 +21,11 @@ _FACTS = (
     "last_renewed",
 )
 
+# What is stored, not what the source would say now: nothing is asked of it here.
+_NOTHING = (
+    "Nothing: the sign-in stands and covers everything. If a question is refused all the same, its text says why."
+)
+
 
 async def run(call: Call, given: Given) -> Answer:  # noqa: ARG001  # takes no arguments
     """Answer one question."""
@@ -40,7 +45,7 @@ async def run(call: Call, given: Given) -> Answer:  # noqa: ARG001  # takes no a
     answer |= {"today": place.today.isoformat(), "sources": sources}
     if any(source.synthetic for source in call.service.sources):
         answer["synthetic"] = True
-    answer["what_to_do"] = to_do or ["Nothing: the sign-in works and covers everything."]
+    answer["what_to_do"] = to_do or [_NOTHING]
     answer["notes"] = list(place.notes)
     return answer
 

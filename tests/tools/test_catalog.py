@@ -93,4 +93,6 @@ async def test_a_sound_connection_needs_nothing() -> None:
 
     answer = await Connector(FakeSource(facts=facts)).ask("health_check")
 
-    assert answer["what_to_do"] == ["Nothing: the sign-in works and covers everything."]
+    assert answer["what_to_do"] == [
+        "Nothing: the sign-in stands and covers everything. If a question is refused all the same, its text says why."
+    ]
