@@ -1,7 +1,7 @@
 """Our HTML: templates, the headers every page carries, and the static files. What a page says is decided elsewhere."""
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,10 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
-
-from app.errors import StoreUnavailable
-
-ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
+from starlette.types import Scope
 
 _HERE = Path(__file__).parent
 _STATIC = _HERE / "static"
@@ -104,14 +101,22 @@ class Pages:
             text="The fault is ours, not yours. Nothing was changed by it. Try again, and look into the server's log.",
         )
 
-    def error_handlers(self) -> dict[int | type[Exception], ErrorHandler]:
-        """For Starlette's `exception_handlers`."""
-        return {HTTPException: self.http_error, StoreUnavailable: self.store_unavailable, 500: self.failure}
+
+class _Static(StaticFiles):
+    """Our own files. An address that names the content (`?v=`) may be kept for good, any other for an hour."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Answer with a file, and say how long it keeps."""
+        response = await super().get_response(path, scope)
+        if response.status_code < 400:
+            named = scope["query_string"].startswith(b"v=")
+            response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if named else "max-age=3600"
+        return response
 
 
 def static_routes() -> list[BaseRoute]:
     """Serve our own few files."""
-    return [Mount("/static", StaticFiles(directory=_STATIC), name="static")]
+    return [Mount("/static", _Static(directory=_STATIC), name="static")]
 
 
 def _asset_names() -> dict[str, str]:

@@ -9,9 +9,11 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import httpx2
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 
 from app.authserver.server import AuthServer
 from app.authserver.signin import SignIn
+from app.errors import StoreUnavailable
 from app.identity import SANDBOX_OWNER, owner_key
 from app.sources.oura.account import Account, account
 from app.sources.oura.oauth import OuraOAuth
@@ -208,7 +210,7 @@ async def staged(
         )
         app = Starlette(
             routes=[*authserver.routes(), *signin.routes(), *owner_pages.routes(), *static_routes()],
-            exception_handlers={**pages.error_handlers()},
+            exception_handlers={HTTPException: pages.http_error, StoreUnavailable: pages.store_unavailable},
         )
         stage = Stage(app, store, connections, authserver, oura, clock, public_url)
         try:

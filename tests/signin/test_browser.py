@@ -66,7 +66,9 @@ class World:
     bait: str = ""  # a page at the app's origin
 
     async def context(self, *, scripts: bool = True) -> BrowserContext:
-        return await self.chromium.new_context(timezone_id=ZONE, java_script_enabled=scripts)
+        context = await self.chromium.new_context(timezone_id=ZONE, java_script_enabled=scripts)
+        context.set_default_timeout(10_000)
+        return context
 
     async def consent_url(self, redirect: str | None = None) -> str:
         params = await self.stage.params(redirect=redirect or f"{self.app_url}/callback")

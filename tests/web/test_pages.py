@@ -76,11 +76,18 @@ async def test_every_static_file_that_a_page_names_is_there_with_its_type(tmp_pa
         for address in set(re.findall(r'"(/static/[^"]+)"', page.text)):
             got = await browser.get(address)
             assert got.status_code == 200
+            assert "immutable" in got.headers["cache-control"]
             kinds[address.partition("?")[0]] = got.headers["content-type"].partition(";")[0]
 
     assert kinds["/static/style.css"] == "text/css"
     assert kinds["/static/icon.svg"] == "image/svg+xml"
     assert kinds["/static/zone.js"] in {"text/javascript", "application/javascript"}
+
+
+async def test_a_static_address_that_does_not_name_its_content_is_not_kept_for_good(tmp_path: Path) -> None:
+    assert (await fetched(tmp_path / "a", "/static/icon.svg")).headers["cache-control"] == "max-age=3600"
+    for outside in ("/static/../pages.py", "/static/..%2fpages.py", "/static/none.css"):
+        assert (await fetched(tmp_path / "b", outside)).status_code == 404
 
 
 def test_no_static_file_reaches_out() -> None:
@@ -167,7 +174,8 @@ async def _answer(exc: Exception) -> httpx2.Response:
         raise exc
 
     pages = Pages(public_url=PUBLIC_URL)
-    app = Starlette(routes=[Route("/x", fails), *static_routes()], exception_handlers={**pages.error_handlers()})
+    handlers = {HTTPException: pages.http_error, StoreUnavailable: pages.store_unavailable, 500: pages.failure}
+    app = Starlette(routes=[Route("/x", fails), *static_routes()], exception_handlers={**handlers})
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url=PUBLIC_URL) as http:
         return await http.get("/x")
