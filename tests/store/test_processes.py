@@ -72,7 +72,7 @@ async def test_processes_never_hold_a_lease_together_and_their_fencing_numbers_g
 
 
 async def test_the_lease_of_a_killed_process_frees_after_its_lifetime(place: Place) -> None:
-    worker = start(place, "hold", 1)
+    worker = start(place, "hold", 3)
     assert worker.stdin is not None
     assert worker.stdout is not None
     worker.stdin.write("go\n")
@@ -84,12 +84,12 @@ async def test_the_lease_of_a_killed_process_frees_after_its_lifetime(place: Pla
     store = place.open()
 
     # Redis measures leases in real time; for SQLite the wait below ends because the clock is moved past the lifetime.
-    with anyio.fail_after(10):
+    with anyio.fail_after(20):
         with pytest.raises(StoreUnavailable):
             async with store.lease("refresh:ada", ttl_s=30, wait_s=0):
                 pytest.fail("taken from a holder whose time was not up")
-        place.clock.at += 1
-        async with store.lease("refresh:ada", ttl_s=30, wait_s=5) as next_fence:
+        place.clock.at += 3
+        async with store.lease("refresh:ada", ttl_s=30, wait_s=15) as next_fence:
             pass
     await store.aclose()
 
