@@ -27,7 +27,8 @@ class Oura:
     tokens: dict[str, dict[str, str]] = field(default_factory=dict)  # access token → account
     exchanges: list[str] = field(default_factory=list)  # codes seen at a token endpoint
     revoked: list[str] = field(default_factory=list)
-    before_account: object = None
+    legacy_refuses: bool = False  # the older token endpoint does not know the application
+    asked_at: list[str] = field(default_factory=list)  # token endpoints, in order
 
     def code_for(self, account: dict[str, str]) -> str:
         """Sign somebody in: the code the browser will carry back."""
@@ -41,6 +42,9 @@ class Oura:
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
         url = str(request.url.copy_with(query=None))
         if url in TOKEN_URLS:
+            self.asked_at.append(url)
+            if self.legacy_refuses and url == TOKEN_URLS[0]:
+                return httpx2.Response(401, json={"error": "invalid_client"})
             return self._token(parse_qs(request.content.decode()))
         if url in REVOKE_URLS:
             return self._revoke(request)

@@ -8,6 +8,8 @@ import anyio
 import httpx2
 import pytest
 
+from app.errors import SealBroken, StoreUnavailable, VitalsError
+from app.vault.connections import Connection
 from tests.signin.oura import OWNER, SECRET_MARKS, STRANGER, TOKEN_URLS
 from tests.signin.stage import OWNER_KEY, PUBLIC_URL, REDIRECT, START, Stage, answer
 
@@ -290,6 +292,48 @@ async def test_an_account_that_cannot_be_asked_is_nobody_and_its_tokens_are_give
     assert back(page)["error"] == "temporarily_unavailable"
     assert "access-0" in stage.oura.revoked
     await nothing_stored(stage)
+
+
+@pytest.mark.parametrize("fault", [StoreUnavailable("down"), SealBroken("Put the former key back.")])
+async def test_a_connection_that_cannot_be_kept_is_given_back(
+    stage: Stage, fault: VitalsError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_connection: Connection) -> Connection:
+        raise fault
+
+    monkeypatch.setattr(stage.connections, "connect", broken)
+    browser = stage.browser()
+    state = await browser.approve(await stage.params())
+    page = await browser.come_back(state, stage.oura.code_for(OWNER))
+
+    assert page.status_code == 503
+    assert str(fault) in page.text
+    assert back(page)["error"] == "temporarily_unavailable"
+    assert "access-0" in stage.oura.revoked
+    await nothing_stored(stage)
+
+
+async def test_a_fault_of_ours_after_the_exchange_gives_the_tokens_back_too(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_connection: Connection) -> Connection:
+        raise RuntimeError
+
+    monkeypatch.setattr(stage.connections, "connect", broken)
+    browser = stage.browser()
+    state = await browser.approve(await stage.params())
+    with pytest.raises(RuntimeError):
+        await browser.come_back(state, stage.oura.code_for(OWNER))
+
+    assert "access-0" in stage.oura.revoked
+
+
+async def test_a_sign_in_begins_at_the_endpoint_that_knew_the_application_before(stage: Stage) -> None:
+    stage.oura.legacy_refuses = True
+    await stage.connect_owner()
+    await stage.connect_owner()
+
+    assert stage.oura.asked_at == [TOKEN_URLS[0], TOKEN_URLS[1], TOKEN_URLS[1]]
 
 
 @pytest.mark.parametrize(
