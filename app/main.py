@@ -132,6 +132,7 @@ async def _open(parts: Parts, mcp: McpAsgi, _app: Starlette) -> AsyncIterator[No
             )
             yield
     finally:
+        log.info("stopping")
         await parts.rotation.drain()
         await parts.http.aclose()
         await parts.store.aclose()

@@ -1,6 +1,7 @@
 import signal
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -99,6 +100,7 @@ def test_a_renewal_under_way_is_finished_before_the_process_ends(tmp_path: Path)
                     group.cancel_scope.cancel()
 
             anyio.run(hang_up_while_oura_answers)
+            _wait_for(lambda: '"stopping"' in process.logged())
             oura.simulator.faults.clear()
             process.popen.wait(30)
             assert '"stopped"' in process.logged()
@@ -106,6 +108,13 @@ def test_a_renewal_under_way_is_finished_before_the_process_ends(tmp_path: Path)
             assert anyio.run(ask_today, after, app)
 
         assert oura.simulator.counts.refreshes == 1
+
+
+def _wait_for(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not happened():
+        assert time.monotonic() < deadline
+        process_pause()
 
 
 async def _held(oura: Oura) -> None:

@@ -203,6 +203,13 @@ def test_no_refusal_repeats_a_value_that_may_be_secret(name: str) -> None:
     assert not any("canary" in f"{exc}{exc!r}" for exc in chain if exc)
 
 
+def test_even_the_librarys_own_error_does_not_repeat_a_value() -> None:
+    with pytest.raises(ValueError, match="secret_key") as caught:
+        Settings.model_validate({"oura_sandbox": "1", "secret_key": "canary"})
+
+    assert "canary" not in str(caught.value)
+
+
 def test_settings_do_not_show_secrets_when_printed() -> None:
     settings = load_settings({**REQUIRED, "SECRET_KEY": GOOD_KEY})
 
