@@ -98,7 +98,7 @@ class OAuth:
                 if family.alive:
                     return self._approve(redirect_uri, asked, family.account, family.scopes)
         if decision in self._people:
-            ticked = frozenset(str(one) for one in form.getlist("granted")) if form.get("shown") else offered
+            ticked = frozenset(name for name in SCOPES if form.get(f"may_{name}")) if form.get("shown") else offered
             return self._approve(redirect_uri, asked, self._people[decision], offered & ticked)
         if decision == "refuse":
             refused = {"error": "access_denied", "error_description": "The user denied the request."}
@@ -228,7 +228,7 @@ def _ask(path: str, asked: Mapping[str, str], offered: frozenset[str]) -> Respon
         if asked.get(name)
     )
     boxes = "".join(
-        f'<label><input type="checkbox" name="granted" value="{name}" checked> {name}</label>'
+        f'<label><input type="checkbox" name="may_{name}" value="1" checked> {name}</label>'
         for name in SCOPES
         if name in offered
     )

@@ -76,13 +76,13 @@ async def test_the_page_offers_owner_stranger_and_refusal_and_needs_no_script(ou
     page = (await oura.http.get(FRONT, params=ASK | {"scope": 'daily "><script>'})).text
 
     assert re.findall(r'name="decision" value="(\w+)"', page) == ["owner", "stranger", "refuse"]
-    assert re.findall(r'name="granted" value="(\w+)" checked', page) == ["daily"]
+    assert re.findall(r'name="may_(\w+)" value="1" checked', page) == ["daily"]
     assert "<script" not in page
 
 
 async def test_scopes_can_be_unticked_on_the_page(oura: Asker) -> None:
     form = ASK | {"scope": "daily heartrate tag", "shown": "1", "decision": "owner"}
-    answer = await oura.http.post(FRONT, data=form | {"granted": ["daily", "tag", "email"]})
+    answer = await oura.http.post(FRONT, data=form | {"may_daily": "1", "may_tag": "1", "may_email": "1"})
 
     [scope] = parse_qs(urlsplit(answer.headers["location"]).query)["scope"]
     assert scope == "daily tag"  # `email` was never asked for
