@@ -157,8 +157,7 @@ async def get(http: httpx2.AsyncClient, url: str, token: str) -> tuple[int, Mapp
                         )
                 return response.status_code, response.headers, bytes(body)
     except (httpx2.HTTPError, httpx2.StreamError, TimeoutError) as error:
+        # Without its cause, which may carry the address with its query string.
         raise SourceUnreachable(
-            f"Oura could not be reached, or its answer was cut off ({type(error).__name__})."
-        ) from (
-            None  # the cause may carry the address with its query string
-        )
+            f"Oura could not be reached, or its answer was cut off ({type(error).__name__}). Ask again in a minute."
+        ) from None
