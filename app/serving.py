@@ -13,6 +13,7 @@ from app.errors import SettingsError
 # A platform kills 10 s after SIGTERM at the earliest. Requests under way get this long; the lifespan then has what is
 # left to finish a rotation (see `main`).
 _GRACEFUL_S = 6
+_KEEP_ALIVE_S = 75  # longer than proxies keep a connection, or they send a request into one that is just closing
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -50,6 +51,7 @@ def configuration(app: ASGIApp | Callable[[], ASGIApp] | str, *, workers: int = 
         access_log=False,
         server_header=False,
         proxy_headers=False,  # nothing is decided by the scheme or address that a proxy names
+        timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=_GRACEFUL_S,
     )
 
