@@ -1,0 +1,289 @@
+"""Which tests show which case of people who run such connectors; `test_catalogue` holds it against the tests.
+
+A case is named by the letter and number it was reported under: D the source's data, A signing in at the source,
+T token races, C hosts, S the authorization server, P faults read in other connectors.
+"""
+
+from typing import Final
+
+_D, _A, _T = "tests/cases/test_d.py::", "tests/cases/test_a.py::", "tests/cases/test_t.py::"
+_C, _S, _P = "tests/cases/test_c.py::", "tests/cases/test_s.py::", "tests/cases/test_p.py::"
+_BROWSER: Final = "tests/signin/test_browser.py::"
+_CALLBACK: Final = "tests/signin/test_callback.py::"
+_CONSENT: Final = "tests/signin/test_consent.py::"
+_DISCOVERY: Final = "tests/authserver/test_discovery.py::"
+_ENGINE: Final = "tests/sources/test_engine.py::"
+_JOURNEY: Final = "tests/journey/"
+_KILLED: Final = "tests/vault/test_processes.py::"
+_OAUTH: Final = "tests/sources/test_oauth.py::"
+_REFRESH: Final = "tests/authserver/test_refresh.py::"
+_ROTATION: Final = "tests/vault/test_rotation.py::"
+_SIMULATED: Final = "tests/tools/test_against_simulator.py::"
+_SYSTEM: Final = "tests/system/"
+_WINDOWS: Final = "tests/sources/test_windows.py::"
+
+# What has to hold now.
+_NOW: Final = """
+    A1 A2 A3 A5 A6 A7 A9 A10 A11  T1 T2 T3 T5 T6 T8 T9 T10 T11  C3 C4 C5 C6 C7 C8 C13 C14 C15 C16 C17 C18 C19
+    S1 S2 S3 S4 S5 S7 S11 S13  P1 P2 P3 P4 P5 P6
+    D1 D3 D4 D5 D6 D7 D9 D10 D11 D12 D14 D15 D16 D18 D19 D20 D23 D24 D25 D29 D32 D33
+"""
+REQUIRED: Final = tuple(_NOW.split())
+
+SHOWN: Final[dict[str, tuple[str, ...]]] = {
+    "D1": (
+        _D + "test_d1_a_day_brings_its_record_and_not_its_neighbours_in_all_collections",
+        _SIMULATED + "test_the_records_are_those_of_the_range",
+        "tests/sources/test_against_simulator.py::test_documents_of_each_single_day_are_right_wherever_one_lives",
+    ),
+    "D3": (
+        _D + "test_d3_what_exists_for_today_is_found_today_in_all_collections",
+        _SIMULATED + "test_today_is_the_record_of_today",
+    ),
+    "D4": (_D + "test_d4_a_night_is_the_wake_days_and_every_answer_about_it_says_wake_day",),
+    "D5": (
+        _D + "test_d5_today_is_the_owners_day_for_every_tool_that_knows_one",
+        "tests/tools/test_today.py::test_today_is_the_owners_day_and_not_the_servers",
+    ),
+    "D6": (
+        _D + "test_d6_1231_samples_on_two_pages_are_1231_and_the_newest_is_the_last",
+        _ENGINE + "test_every_page_is_read_and_the_newest_sample_is_the_last_of_the_last_page",
+        _ENGINE + "test_a_cursor_that_repeats_ends_the_walk_and_is_said",
+    ),
+    "D7": (
+        _D + "test_d7_a_day_of_samples_is_asked_from_midnight_to_midnight_with_the_offset",
+        _WINDOWS + "test_one_day_of_samples_is_asked_from_local_midnight_to_the_next",
+    ),
+    "D9": (_D + "test_d9_no_tool_throws_an_offset_away",),
+    "D10": (_D + "test_d10_d12_main_sleep_and_naps_stand_apart_and_add_up_in_any_order",),
+    "D11": (_D + "test_d11_an_afternoon_nap_does_not_move_the_wake_time",),
+    "D12": (_D + "test_d10_d12_main_sleep_and_naps_stand_apart_and_add_up_in_any_order",),
+    "D14": (_D + "test_d14_d15_d16_every_number_goes_out_as_what_it_is",),
+    "D15": (_D + "test_d14_d15_d16_every_number_goes_out_as_what_it_is",),
+    "D16": (
+        _D + "test_d14_d15_d16_every_number_goes_out_as_what_it_is",
+        _D + "test_d16_every_heart_rate_variability_of_the_catalogue_is_rmssd_in_ms",
+    ),
+    "D18": (_D + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
+    "D19": (_D + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
+    "D20": (_D + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
+    "D23": (_D + "test_d23_a_night_of_eleven_days_ago_is_that_old_and_not_last_night",),
+    "D24": (_D + "test_d24_what_comes_late_is_seen_at_the_next_question_in_all_collections",),
+    "D25": (
+        _D + "test_d25_95_days_of_samples_have_no_gap_and_no_double_and_no_window_over_30_days",
+        _WINDOWS + "test_95_days_of_samples_are_four_windows_where_nothing_runs_side_by_side",
+    ),
+    "D27": (
+        _SIMULATED + "test_a_year_of_everything_fits_and_followed_to_its_end_is_whole",
+        _SIMULATED + "test_raw_samples_followed_to_the_end_of_a_week_are_whole",
+    ),
+    "D28": ("tests/tools/test_path.py::test_nothing_that_pages_is_taken_or_passed_over_in_silence",),
+    "D29": (_D + "test_d29_impossible_dates_unknown_fields_and_latest_with_dates_are_never_passed_over",),
+    "D32": (_D + "test_d32_in_sandbox_mode_every_answer_of_every_tool_is_synthetic",),
+    "D33": (
+        _D + "test_d33_without_a_membership_the_answer_says_membership_and_not_sign_in",
+        _D + "test_d33_a_403_that_names_a_scope_is_about_the_scope",
+        _D + "test_d33_where_oura_never_said_what_it_granted_both_reasons_are_named",
+        _A + "test_a7_what_the_owner_unticked_is_refused_by_name_and_never_asked_for",
+    ),
+    "A1": (
+        _A + "test_a1_a_personal_token_stops_the_start_and_names_the_way_in_that_exists",
+        _A + "test_a1_a_personal_token_sent_by_an_app_gets_a_401_that_names_where_to_sign_in",
+    ),
+    "A2": (
+        _A + "test_a2_what_the_legacy_endpoint_rejects_goes_to_the_new_one_and_stays_there",
+        _A + "test_a2_an_application_that_moves_later_is_followed_at_the_next_renewal",
+        _OAUTH + "test_a_renewal_goes_to_the_next_endpoint_where_the_first_does_not_know_the_application",
+    ),
+    "A3": (
+        _A + "test_a3_a_401_at_the_first_exchange_sends_the_same_code_once_to_the_new_endpoint",
+        _A + "test_a3_a_code_that_both_endpoints_reject_is_not_tried_a_third_time_and_the_page_is_clear",
+        _OAUTH + "test_a_code_that_the_first_endpoint_rejects_is_tried_once_at_the_next",
+    ),
+    "A5": (_A + "test_a5_after_a_refused_renewal_every_tool_says_sign_in_and_no_number_goes_out",),
+    "A6": (
+        _A + "test_a6_a_permanent_400_is_tried_at_most_once_a_call_and_all_collections_share_the_pause",
+        _ROTATION + "test_a_permanent_failure_is_tried_at_most_once_a_call_and_the_pause_is_shared",
+    ),
+    "A7": (_A + "test_a7_what_the_owner_unticked_is_refused_by_name_and_never_asked_for",),
+    "A9": (
+        _A + "test_a9_one_redirect_uri_is_printed_and_that_very_one_is_sent",
+        _CALLBACK + "test_a_refused_exchange_shows_the_exact_redirect_uri_and_what_to_check",
+        "tests/shell/test_cli.py::test_check_is_green_for_a_configuration_that_works_and_prints_the_redirect_uri",
+    ),
+    "A10": (
+        _A + "test_a10_a_wrong_state_is_400_asks_oura_nothing_and_harms_nobody",
+        _A + "test_a10_the_owner_is_sent_to_the_host_that_asks_people",
+        _CALLBACK + "test_an_unknown_state_is_400_without_an_exchange_and_the_process_lives",
+    ),
+    "A11": (
+        _A + "test_a11_a_stranger_is_refused_revoked_and_forgotten_and_the_owner_notices_nothing",
+        _A + "test_a11_a_stranger_gets_no_further_by_the_owners_own_page",
+        _CALLBACK + "test_a_stranger_is_refused_revoked_and_forgotten_and_the_app_is_told",
+    ),
+    "T1": (
+        _T + "test_t1_fifty_different_questions_after_expiry_are_one_refresh_and_fifty_answers",
+        _T + "test_t1_fifty_questions_about_fifty_things_by_every_tool_are_one_refresh",
+        _ROTATION + "test_fifty_callers_at_once_cause_one_refresh_and_get_fifty_answers",
+    ),
+    "T2": (
+        _T + "test_t2_a_process_that_holds_the_old_token_reads_again_and_the_connection_stays",
+        _ROTATION + "test_a_refusal_of_a_generation_that_is_no_longer_the_stored_one_ends_nothing",
+    ),
+    "T3": (
+        _T + "test_t3_fifty_questions_to_two_processes_on_one_store_are_one_refresh",
+        _SYSTEM
+        + "test_one_renewal.py::test_fifty_calls_on_two_processes_after_expiry_are_one_renewal_and_fifty_answers",
+        _KILLED + "test_two_processes_with_25_callers_each_cause_one_refresh",
+    ),
+    "T5": (
+        _T + "test_t5_a_lost_answer_is_one_attempt_one_explanation_and_then_silence_at_oura",
+        _ROTATION + "test_a_lost_answer_is_followed_by_one_attempt_one_explanation_and_silence_at_oura",
+    ),
+    "T6": (
+        "tests/shell/test_processes.py::test_a_renewal_under_way_is_finished_before_the_process_ends",
+        _KILLED + "test_asked_to_stop_between_spending_and_storing_a_process_stores_before_it_ends",
+        _KILLED + "test_killed_between_spending_and_storing_the_next_call_says_so_once",
+        _SYSTEM + "test_killed.py::test_killed_between_spend_and_store_the_owner_is_told_once_and_oura_asked_once",
+    ),
+    "T8": (
+        _T + "test_t8_without_a_refresh_token_neither_an_app_nor_the_owners_page_is_connected",
+        _CALLBACK + "test_without_a_refresh_token_it_does_not_call_itself_connected",
+    ),
+    "T9": (
+        _T + "test_t9_only_an_explicit_refusal_ends_the_connection",
+        _OAUTH + "test_only_an_explicit_refusal_is_the_end_of_a_refresh_token",
+    ),
+    "T10": (
+        _T + "test_t10_a_clock_ten_minutes_ahead_renews_early_and_a_late_one_renews_once_on_401",
+        _T + "test_t10_a_source_that_refuses_every_token_is_asked_twice_a_call_and_renewed_once",
+    ),
+    "T11": (
+        _T + "test_t11_a_reloaded_callback_says_already_connected_and_exchanges_nothing",
+        _BROWSER + "test_reloading_the_callback_says_already_connected",
+    ),
+    "C2": (_BROWSER + "test_approving_reaches_the_apps_callback_with_the_browsers_zone_and_a_true_origin",),
+    "C3": (
+        _C + "test_c3_s2_the_issuer_is_one_string_wherever_it_stands",
+        _JOURNEY + "test_whole_way_in_a_browser.py::"
+        "test_the_owner_approves_in_chromium_and_the_app_asks_refreshes_and_leaves",
+    ),
+    "C4": (
+        _C + "test_c4_only_what_is_granted_is_listed_and_a_refresh_token_comes_unasked",
+        "tests/authserver/test_token.py::test_a_refresh_token_comes_without_offline_access",
+    ),
+    "C5": (
+        _C + "test_c5_one_refresh_token_six_times_from_two_addresses_leaves_one_live_family",
+        _REFRESH + "test_presentations_at_the_same_moment_get_the_same_answer",
+        "tests/authserver/test_on_redis.py::test_a_refresh_token_gets_one_answer_on_two_machines",
+    ),
+    "C6": (
+        _C + "test_c6_discovery_is_found_at_the_root_and_with_the_path_and_the_rest_is_json",
+        _DISCOVERY + "test_everything_else_there_is_a_json_404",
+    ),
+    "C7": (
+        _C + "test_c7_both_spellings_of_the_resource_are_answered_in_place",
+        "tests/shell/test_headers.py::test_addresses_with_a_slash_too_many_are_404_and_never_redirected",
+    ),
+    "C8": (
+        _C + "test_c8_an_app_that_is_known_by_its_document_connects_and_its_host_is_shown",
+        _CONSENT + "test_a_client_with_a_document_shows_the_host_that_publishes_it",
+    ),
+    "C13": (_C + "test_c13_every_tool_is_marked_so_that_no_host_takes_it_for_a_write",),
+    "C14": (
+        _C + "test_c14_without_a_token_it_is_401_whatever_is_sent",
+        "tests/shell/test_bearer.py::test_without_a_token_every_method_gets_401_and_the_bare_challenge",
+    ),
+    "C15": (_C + "test_c15_the_text_of_every_answer_carries_every_number_of_its_structure",),
+    "C16": (
+        _C + "test_c16_an_app_that_was_away_for_29_days_comes_back_and_the_page_shows_when",
+        _REFRESH + "test_thirty_days_slide",
+    ),
+    "C17": (_C + "test_c17_only_post_is_answered_and_cors_is_for_metadata_alone",),
+    "C18": (
+        _C + "test_c18_no_route_takes_a_secret_in_its_address",
+        "tests/authserver/test_token.py::test_what_is_in_the_query_counts_for_nothing",
+        "tests/shell/test_bearer.py::test_a_token_in_the_address_is_never_accepted",
+    ),
+    "C19": (
+        _C + "test_c19_tokens_are_for_the_resource_that_was_named_and_stay_so_after_refreshes",
+        _REFRESH + "test_the_binding_to_owner_resource_and_client_survives_ten_refreshes",
+    ),
+    "S1": (_S + "test_s1_a_public_app_is_expected_and_exchanges_without_a_secret",),
+    "S2": (
+        _C + "test_c3_s2_the_issuer_is_one_string_wherever_it_stands",
+        _C + "test_s2_a_slash_that_the_operator_typed_is_nowhere_to_be_seen",
+    ),
+    "S3": (
+        _S + "test_s3_behind_a_proxy_the_public_name_is_answered_and_no_other_whatever_is_forwarded",
+        "tests/shell/test_guard.py::test_another_host_is_misdirected_everywhere",
+    ),
+    "S4": (
+        _S + "test_s4_the_same_answer_within_the_window_and_the_end_of_the_family_after_it",
+        _S + "test_s4_another_client_is_refused_and_nothing_is_revoked",
+        _S + "test_s4_using_the_successor_closes_the_window",
+        _REFRESH + "test_the_window_counts_from_the_moment_of_rotation_not_from_the_start_of_the_request",
+    ),
+    "S5": (
+        _S + "test_s5_no_page_names_where_a_form_may_lead",
+        _BROWSER + "test_approving_reaches_the_apps_callback_with_the_browsers_zone_and_a_true_origin",
+        _BROWSER + "test_a_callback_that_hops_to_a_custom_scheme_is_followed_there",
+    ),
+    "S7": (
+        _S + "test_s7_an_approval_counts_only_in_the_browser_that_gave_it",
+        _S + "test_s7_a_post_from_another_site_with_the_attackers_token_is_refused",
+        _BROWSER + "test_another_site_cannot_post_a_yes_even_with_a_token_it_fetched_itself",
+    ),
+    "S9": (
+        "tests/authserver/test_cimd_fetch.py::test_a_name_that_leads_inside_is_not_called",
+        "tests/authserver/test_cimd_fetch.py::test_a_name_that_is_rebound_after_the_check_changes_nothing",
+        "tests/authserver/test_cimd_fetch.py::test_only_200_counts_and_redirects_are_not_followed",
+        "tests/authserver/test_cimd_fetch.py::test_more_than_five_kilobytes_are_not_read",
+        "tests/authserver/test_cimd_fetch.py::test_a_server_that_drips_is_given_up_after_the_whole_time",
+        "tests/authserver/test_cimd.py::test_an_older_copy_serves_while_the_fetch_fails_but_not_for_ever",
+    ),
+    "S10": (_C + "test_c8_an_app_that_is_known_by_its_document_connects_and_its_host_is_shown",),
+    "S11": (
+        _S + "test_s11_what_is_advertised_is_how_long_it_lives_to_the_second",
+        _REFRESH + "test_the_advertised_life_is_the_real_one",
+    ),
+    "S13": (_S + "test_s13_a_public_app_is_given_no_secret_and_a_confidential_one_its_own",),
+    "S15": (_S + "test_s4_the_same_answer_within_the_window_and_the_end_of_the_family_after_it",),
+    "P1": (
+        _P + "test_p1_a_known_or_short_secret_refuses_the_start",
+        _P + "test_p1_two_installations_share_no_key",
+        "tests/shell/test_settings.py::test_a_weak_key_is_refused_and_not_echoed",
+    ),
+    "P2": (
+        _P + "test_p2_nothing_that_anyone_sends_comes_back_as_markup",
+        _P + "test_p2_a_name_a_zone_and_what_oura_says_are_text_on_our_pages",
+        _CONSENT + "test_markup_in_any_parameter_or_name_comes_back_escaped",
+    ),
+    "P3": (
+        _P + "test_p3_every_setting_is_exercised_and_the_readme_names_each",
+        _P + "test_p3_each_setting_about_oura_changes_what_oura_is_sent",
+        _P + "test_p3_the_size_of_an_answer_is_what_the_setting_says",
+    ),
+    "P4": (
+        _P + "test_p4_a_call_under_way_on_the_apps_old_token_is_answered_after_a_refresh",
+        _P + "test_p4_a_call_under_way_on_the_old_token_of_oura_is_answered_after_a_renewal",
+    ),
+    "P5": (_P + "test_p5_the_page_says_where_the_result_goes_for_each_kind_of_app",),
+    "P6": (
+        _P + "test_p6_what_is_no_answer_is_a_named_upstream_error_in_all_collections",
+        _P + "test_p6_at_sign_in_an_account_that_cannot_be_read_is_nobody",
+        _P + "test_p6_a_token_endpoint_that_answers_200_without_tokens_is_no_renewal",
+    ),
+}
+
+# What is not shown yet, and why.
+LATER: Final[dict[str, str]] = {
+    "C1": "The doctor that looks from outside with both user agents is not built yet.",
+    "C10": "Likewise the doctor: port, address family, private addresses.",
+    "C11": "The list of tools still grows; discovery is shown in tests/tools/test_transport.py.",
+    "D22": "Four words for an absence need the ring's wear and sync times; so far: no_record, not_computed_yet, "
+    "not_permitted, in_progress.",
+    "D26": "There are no baselines and no second source yet.",
+    "D31": "There are no averages over days yet.",
+    "S8": "Registrations expire and bodies are bounded; a limit on their number is not built yet.",
+}

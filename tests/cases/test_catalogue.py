@@ -1,0 +1,49 @@
+"""The catalogue of cases against the tests that are there."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.cases.catalogue import LATER, REQUIRED, SHOWN
+
+ROOT = Path(__file__).parents[2]
+
+
+@cache
+def functions(path: str) -> frozenset[str]:
+    """Names of the test functions of a file, as pytest would collect them."""
+    found = set()
+    for node in ast.parse((ROOT / path).read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.ClassDef):
+            inner = [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+            found |= {f"{node.name}::{each.name}" for each in inner}
+    return frozenset(found)
+
+
+@pytest.mark.parametrize("case", REQUIRED)
+def test_every_case_that_must_hold_is_shown(case: str) -> None:
+    assert SHOWN.get(case)
+
+
+@pytest.mark.parametrize("case", SHOWN)
+def test_every_test_that_the_catalogue_names_exists(case: str) -> None:
+    for node in SHOWN[case]:
+        path, _, name = node.partition("::")
+        assert name.rpartition("::")[2].startswith("test_")
+        assert name in functions(path), node
+
+
+def test_a_case_is_shown_or_its_gap_has_a_reason_and_never_both() -> None:
+    assert not SHOWN.keys() & LATER.keys()
+    assert all(len(reason) > 20 for reason in LATER.values())
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parent.glob("test_[a-z].py")), ids=lambda path: path.name)
+def test_every_replay_is_in_the_catalogue(path: Path) -> None:
+    listed = {node.partition("::")[2] for nodes in SHOWN.values() for node in nodes}
+
+    assert {name for name in functions(str(path.relative_to(ROOT))) if name.startswith("test_")} <= listed
