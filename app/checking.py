@@ -39,6 +39,5 @@ async def check_configuration(settings: Settings, now: Callable[[], float]) -> l
     except VitalsError as exc:
         lines.append(Line(False, f"The store does not answer: {exc}"))
     finally:
-        await parts.http.aclose()
-        await parts.store.aclose()
+        await parts.aclose()
     return lines

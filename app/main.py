@@ -134,6 +134,5 @@ async def _open(parts: Parts, mcp: McpAsgi, _app: Starlette) -> AsyncIterator[No
     finally:
         log.info("stopping")
         await parts.rotation.drain()
-        await parts.http.aclose()
-        await parts.store.aclose()
+        await parts.aclose()
         log.info("stopped")

@@ -35,8 +35,7 @@ async def disconnect_all(settings: Settings, now: Callable[[], float]) -> Partin
         ]
         apps = sum(one.apps for one in left) + await parts.authserver.grants.revoke_all()
     finally:
-        await parts.http.aclose()
-        await parts.store.aclose()
+        await parts.aclose()
     connected = sum(one.connected for one in left)
     revoked = sum(one.revoked for one in left)
     lines = [

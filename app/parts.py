@@ -30,7 +30,8 @@ class Parts:
 
     settings: Settings
     now: Callable[[], float]
-    http: httpx2.AsyncClient
+    http: httpx2.AsyncClient  # questions to sources
+    token_http: httpx2.AsyncClient  # what is spent by asking
     store: Store
     keys: Keys
     connections: Connections
@@ -43,6 +44,12 @@ class Parts:
     def resource(self) -> str:
         """The MCP address as apps type it, and the audience of every token."""
         return f"{self.settings.public_url}/mcp"
+
+    async def aclose(self) -> None:
+        """Give back connections, when nothing is under way any more."""
+        await self.http.aclose()
+        await self.token_http.aclose()
+        await self.store.aclose()
 
 
 def build_parts(
@@ -58,13 +65,14 @@ def build_parts(
     Args:
         settings: As read at the start.
         now: Unix seconds.
-        http: Used for every call to a source; None makes one.
+        http: Used for every call to a source; None makes one for questions and one for tokens.
         store: None chooses what the settings name.
         fetch_document: Fetches the metadata document of an app; None goes over the network, with every check.
 
     Raises:
         SettingsError: The kept key or the store's address cannot be used.
     """
+    token_http = http or outgoing(keep_alive=False)
     http = http or outgoing()
     redis_url = settings.redis_url.get_secret_value() or None
     store = store or choose_store(data_dir=settings.data_dir, redis_url=redis_url, now=now)
@@ -72,7 +80,7 @@ def build_parts(
     keys = Keys([secret.encode() for secret in secrets])
     connections = Connections(store, keys, now=now)
     oauth = OuraOAuth(
-        http=http,
+        http=token_http,
         client_id=settings.oura_client_id,
         client_secret=settings.oura_client_secret.get_secret_value(),
         authorize_url=settings.oura_authorize_url,
@@ -80,7 +88,6 @@ def build_parts(
         revoke_urls=settings.oura_revoke_urls,
         scopes=settings.oura_scopes,
         redirect_uri=settings.redirect_uri,
-        now=now,
     )
     rotation = Rotation(
         connections=connections,
@@ -109,6 +116,7 @@ def build_parts(
         settings=settings,
         now=now,
         http=http,
+        token_http=token_http,
         store=store,
         keys=keys,
         connections=connections,
@@ -119,13 +127,20 @@ def build_parts(
     )
 
 
-def outgoing() -> httpx2.AsyncClient:
-    """Return the client for calls to sources: no proxy from the environment, no redirect followed, bounded waits."""
+def outgoing(*, keep_alive: bool = True) -> httpx2.AsyncClient:
+    """Return a client for calls to sources: no proxy from the environment, no redirect followed, bounded waits.
+
+    Args:
+        keep_alive: Keep connections for the next call, which saves a GET its round trips. Not for what is single-use:
+            a kept connection that the other side is just closing cannot be told from an answer that was lost.
+    """
     return httpx2.AsyncClient(
         trust_env=False,
         follow_redirects=False,
-        http2=find_spec("h2") is not None,
+        http2=keep_alive and find_spec("h2") is not None,
         timeout=httpx2.Timeout(20, connect=5, pool=15),
-        limits=httpx2.Limits(max_connections=32, max_keepalive_connections=16, keepalive_expiry=60),
+        limits=httpx2.Limits(
+            max_connections=32, max_keepalive_connections=16 if keep_alive else 0, keepalive_expiry=60
+        ),
         headers={"user-agent": f"vitals/{__version__}"},
     )

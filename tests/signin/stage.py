@@ -180,7 +180,6 @@ async def staged(
             revoke_urls=REVOKE_URLS,
             scopes=SCOPES,
             redirect_uri=f"{public_url}/callback/oura/",
-            now=clock,
         )
 
         async def whose(access_token: str) -> Account:

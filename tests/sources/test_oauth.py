@@ -64,7 +64,6 @@ async def oauth(handler: Callable[[httpx2.Request], httpx2.Response]) -> AsyncIt
             revoke_urls=(REVOKE_OLD, REVOKE_NEW),
             scopes=("daily", "spo2", "email"),
             redirect_uri="https://vitals.example/callback/oura/",
-            now=lambda: 0.0,
         )
 
 
@@ -370,7 +369,6 @@ async def test_the_whole_way_works_for_applications_of_either_portal(registered_
             revoke_urls=(f"{root}/oauth/revoke", f"{root}/oauth/v2/ext/oauth-revoke"),
             scopes=("daily", "heartrate", "unknown"),
             redirect_uri="https://vitals.example/callback/oura/",
-            now=lambda: 0.0,
         )
         answer = await http.get(f"{client.authorize_url('state-1')}&sim_auto=owner")
         back = parse_qs(urlsplit(answer.headers["location"]).query)

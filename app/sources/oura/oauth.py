@@ -5,7 +5,6 @@ but trying. Codes and refresh tokens are single-use, so a second endpoint is tri
 and never after an answer that did not come.
 """
 
-from collections.abc import Callable
 from typing import Final, Literal
 from urllib.parse import urlencode, urlsplit
 
@@ -43,12 +42,12 @@ class OuraOAuth:
         revoke_urls: tuple[str, ...],
         scopes: tuple[str, ...],
         redirect_uri: str,
-        now: Callable[[], float],
     ) -> None:
         """Wire it.
 
         Args:
-            http: Shared client.
+            http: Should keep no connection alive between requests: one that the other side gives up at that moment looks
+                like an answer that was lost, and a token whose outcome is unknown may cost the owner a sign-in.
             client_id: Of the owner's application.
             client_secret: Sent in the body of token requests only.
             authorize_url: Where the owner's browser goes.
@@ -56,7 +55,6 @@ class OuraOAuth:
             revoke_urls: All are told.
             scopes: Requested, spelled as given: the front door at cloud.ouraring.com wants bare names.
             redirect_uri: Exactly as registered at Oura.
-            now: Unix seconds.
         """
         self._http = http
         self._client_id = client_id
@@ -66,7 +64,6 @@ class OuraOAuth:
         self._revoke_urls = revoke_urls
         self._scopes = scopes
         self._redirect_uri = redirect_uri
-        self._now = now
 
     def authorize_url(self, state: str) -> str:
         """Return the address at Oura where the owner signs in and agrees.
