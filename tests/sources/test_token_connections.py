@@ -31,7 +31,8 @@ class Impatient:
         async with stream:
             await stream.receive()
             self.requests += 1
-            await stream.send(b"HTTP/1.1 200 OK\r\nconnection: keep-alive\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
+            head = f"HTTP/1.1 200 OK\r\nconnection: keep-alive\r\ncontent-length: {len(body)}\r\n\r\n"
+            await stream.send(head.encode() + body)
             try:
                 await stream.receive()
             except anyio.EndOfStream:

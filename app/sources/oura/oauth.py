@@ -46,8 +46,8 @@ class OuraOAuth:
         """Wire it.
 
         Args:
-            http: Should keep no connection alive between requests: one that the other side gives up at that moment looks
-                like an answer that was lost, and a token whose outcome is unknown may cost the owner a sign-in.
+            http: Should keep no connection alive between requests: one that dies just then looks like a lost answer,
+                and a token whose outcome is unknown may cost the owner a sign-in.
             client_id: Of the owner's application.
             client_secret: Sent in the body of token requests only.
             authorize_url: Where the owner's browser goes.
