@@ -21,7 +21,8 @@ Any program can claim a private-use scheme on the owner's machine, so every othe
 """
 
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-_LOOPBACK = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(?::(\d{1,5}))?((?:[/?].*)?)")
+_LOOPBACK = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(?::([0-9]{1,5}))?((?:[/?].*)?)")
+PLAIN_HOST = re.compile(r"[A-Za-z0-9._\-]+|[0-9A-Fa-f:.]+")  # a name or an IPv6 address, as `hostname` gives it
 _URI_CHARACTERS = re.compile(r"(?:[A-Za-z0-9\-._~:/?\[\]@!$&'()+,;=]|%[0-9A-Fa-f]{2})+")
 
 _ANSWER_PARAMETERS = frozenset({"code", "state", "iss", "error", "error_description", "error_uri"})
@@ -64,6 +65,9 @@ def check_redirect(uri: object) -> str:
         raise BadRedirect("A redirect URI must use https, or http on loopback.")
     if not host or port == 0 or not uri.startswith(f"{parts.scheme}://"):
         raise BadRedirect("A redirect URI must name a host.")
+    # A browser decodes `%E3%80%82` to a dot, so the owner would be shown another host than the answer goes to.
+    if not PLAIN_HOST.fullmatch(host):
+        raise BadRedirect("A redirect URI must write its host in plain ASCII, without percent-encoding.")
     if "@" in parts.netloc:
         raise BadRedirect("A redirect URI must not have a user name or password.")
     if parts.scheme == "http" and host not in _LOOPBACK_HOSTS:

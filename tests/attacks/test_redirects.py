@@ -1,0 +1,141 @@
+"""Getting the answer to an approval sent somewhere else than the owner was shown."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.authserver.cimd import BadDocument, check_client_id
+from tests.app_under_test import URL, Vitals, running_app
+from tests.attacks.attacker import REDIRECT, authorize, client_id, handed_over, register, sign_in
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
+    async with running_app(tmp_path) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    "port", ["١٢٣", "\uff10\uff10\uff18\uff10", "²", "0", "65536", "+80", " 80", "0x50", "8_0", "80@evil.example"]
+)
+async def test_a_loopback_port_in_odd_digits_is_a_page_and_neither_a_fault_nor_a_way_out(
+    vitals: Vitals, port: str
+) -> None:
+    http = vitals.http()
+    client = await client_id(http, "http://127.0.0.1/callback")
+
+    answer = await http.get(authorize(client, f"http://127.0.0.1:{port}/callback"))
+
+    assert answer.status_code == 400
+    assert "location" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "https://app.example:443/cb",
+        "https://APP.example/cb",
+        "https://app.example/cb/",
+        "https://app.example/cb?",
+        "https://app.example/cb#",
+        "https://app.example/%63b",
+        "https://app.example/x/../cb",
+        "https://app.example\\@evil.example/cb",
+        "https://app.example@evil.example/cb",
+        "https://app.example/cb\n",
+        " https://app.example/cb",
+        "//app.example/cb",
+        "http://127.0.0.1@evil.example/cb",
+        "http://127.0.0.1.evil.example/cb",
+        "http://127.0.0.1\t/cb",
+        "http://127.0.0.1:80/cb/../x",
+        "http://localhost/cb",
+        "http://[::1]/cb",
+        "https://127.0.0.1/cb",
+    ],
+)
+@pytest.mark.parametrize("wrong", [{}, {"response_type": "token"}, {"code_challenge": "short"}, {"scope": "nothing"}])
+async def test_only_the_registered_address_is_ever_sent_to_also_with_an_error(
+    vitals: Vitals, sent: str, wrong: dict[str, str]
+) -> None:
+    http = vitals.http()
+    client = await client_id(http, "https://app.example/cb", "http://127.0.0.1/cb")
+
+    answer = await http.get(authorize(client, sent, **wrong))
+
+    assert answer.status_code == 400
+    assert "location" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://claude.ai%E3%80%82evil.example/cb",  # a browser reads a dot
+        "https://claude.ai%2f.evil.example/cb",
+        "https://e%76il.example/cb",
+        "https://claude.ai;evil.example/cb",
+        "https://claude.ai,evil.example/cb",
+        "https://claude.ai(evil)/cb",
+        "https://claude.ai=evil/cb",
+        "https://claude.ai@evil.example/cb",
+        "https://claude.ai\\evil.example/cb",
+        "https://[claude.ai]/cb",
+        "https://\u0441laude.ai/cb",
+        "https://claude.ai:0/cb",
+        "https:claude.ai/cb",
+        "https:///claude.ai",
+        "HTTPS://claude.ai/cb",
+        "https://app.example/cb?%63ode=mine",
+        "javascript:alert(1)//https://claude.ai",
+        "data:text/html,x",
+        "http://127.0.0.1.evil.example/cb",
+        "http://[::ffff:127.0.0.1]/cb",
+        "http://2130706433/cb",
+        "cursor://anysphere.cursor-mcp/oauth/callback/",
+        "CURSOR://anysphere.cursor-mcp/oauth/callback",
+    ],
+)
+async def test_an_address_that_browsers_and_people_read_differently_is_not_registered(vitals: Vitals, uri: str) -> None:
+    answer = await register(vitals.http(), uri)
+
+    assert answer.status_code == 400
+    assert answer.json()["error"] == "invalid_redirect_uri"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://claude.ai/api/mcp/auth_callback",
+        "https://xn--80ak6aa92e.example/cb",
+        "https://192.0.2.1:8443/cb",
+        "https://[2001:db8::1]/cb",
+        "http://[::1]:7777/cb",
+        "https://under_score.example/cb",
+    ],
+)
+async def test_an_honest_address_still_is(vitals: Vitals, uri: str) -> None:
+    assert (await register(vitals.http(), uri)).status_code == 201
+
+
+@pytest.mark.parametrize("address", ["https://claude.ai%E3%80%82evil.example/doc", "https://claude.ai;x/doc"])
+def test_nor_is_such_an_address_the_name_of_an_app(address: str) -> None:
+    with pytest.raises(BadDocument):
+        check_client_id(address, loopback_host=None)
+
+
+async def test_our_own_callback_as_an_apps_redirect_leads_to_a_page_that_does_nothing(vitals: Vitals) -> None:
+    """A code of ours sent to the address that takes Oura's codes, with a state of the attacker's."""
+    http = vitals.http()
+    client = await client_id(http, f"{URL}/callback/oura/", REDIRECT)
+    theirs = await sign_in(vitals, client)
+    code = handed_over(theirs)["code"]
+    exchanges = len(vitals.simulator.log)
+
+    answer = await vitals.http().get(f"{URL}/callback/oura/", params={"code": code, "state": "mine", "iss": URL})
+
+    assert answer.status_code == 400
+    assert len(vitals.simulator.log) == exchanges
+    assert code not in answer.text
