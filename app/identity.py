@@ -18,8 +18,12 @@ class Caller:
 
 
 def normalise_email(address: str) -> str:
-    """Trim and case-fold an address, the way `OURA_OWNER_EMAIL` is compared."""
-    return address.strip().casefold()
+    """Trim an address and write it in small letters, the way `OURA_OWNER_EMAIL` is compared.
+
+    Two addresses that are different mailboxes must stay different. `casefold` makes "straße" and "strasse" one, and
+    even `lower` turns the Kelvin sign into a "k", so no letter outside ASCII may become one inside.
+    """
+    return "".join(char.lower() if char.isascii() == char.lower().isascii() else char for char in address.strip())
 
 
 def owner_key(email: str) -> str:
