@@ -12,6 +12,8 @@ from app.authserver.records import Client
 
 NAME_MAX_CHARS = 60
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and a sign that show nothing
+_MARKS = 2  # that may stand on one letter; more of them climb over the lines around the name
 _APPS = {"cursor": "the Cursor app on this computer"}  # the one scheme that `redirects` lets in beside https and http
 
 
@@ -56,9 +58,14 @@ def destination(redirect_uri: str) -> Destination:
 
 def plain_name(name: str) -> str:
     """Make a name that a stranger chose safe to show: one line, bounded, nothing that hides or turns text around."""
-    shown = "".join(
-        " " if char.isspace() else char for char in name if unicodedata.category(char)[0] != "C" or char.isspace()
-    )
+    shown, marks = "", 0
+    for char in unicodedata.normalize("NFC", name):
+        kind = unicodedata.category(char)
+        marks = marks + 1 if kind in {"Mn", "Me"} else 0
+        if char.isspace():
+            shown += " "
+        elif kind[0] != "C" and char not in _BLANK and marks <= _MARKS:
+            shown += char
     shown = " ".join(shown.split())
     return shown if len(shown) <= NAME_MAX_CHARS else shown[: NAME_MAX_CHARS - 1] + "…"
 
