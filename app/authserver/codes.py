@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import replace
 
-from app.authserver.grants import Grants, new_grant_id
+from app.authserver.grants import CODES, Grants, new_grant_id
 from app.authserver.records import AuthorizationRequest, Code, Grant, from_json, to_json, token_hash
 from app.authserver.tokens import TokenAnswer, TokenRejected, Tokens
 from app.store.base import Store
@@ -99,4 +99,4 @@ class Codes:
 
 
 def _key(value: str) -> str:
-    return f"code:{token_hash(value)}"
+    return CODES + token_hash(value)

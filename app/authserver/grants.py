@@ -7,11 +7,13 @@ import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
-from app.authserver.records import Grant, from_json, to_json
+from app.authserver.records import Code, Grant, from_json, to_json
 from app.store.base import Store
 
 REFRESH_LIFE_S = 30 * 24 * 3600.0  # sliding: an app that comes back within it stays connected
 _GRANT_LIFE_S = REFRESH_LIFE_S + 24 * 3600  # must exceed REFRESH_LIFE_S: no refresh token may outlive its grant
+
+CODES = "code:"  # where `codes` keeps its records; each names the grant that it will make
 
 _ENDED = b'{"ended":true}'
 _ENDED_LIFE_S = 3600.0
@@ -73,8 +75,15 @@ class Grants:
                 return grant is not None
 
     async def revoke_all(self, owner: str | None = None) -> int:
-        """End every grant, of one owner or of all; return how many were live."""
+        """End every grant, of one owner or of all; return how many were live.
+
+        Also those that a code has yet to make: an app that holds its code back would come in again after the end.
+        """
         ended = 0
+        async for _, raw in self._store.scan(CODES):
+            code = from_json(Code, raw)
+            if owner in {None, code.owner}:
+                ended += await self.revoke(code.grant_id)
         while True:
             found = [each.id async for each in self._all() if owner in {None, each.owner}]
             if not found:
