@@ -8,9 +8,12 @@ the environment, five seconds, five kilobytes.
 Source: draft-ietf-oauth-client-id-metadata-document (64566e8), sections on fetching and on server-side request forgery.
 """
 
+import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import anyio
 import httpx2
@@ -21,6 +24,9 @@ from app.authserver.cimd import DocumentUnavailable, Fetched
 FETCH_S = 5.0  # all of it; claude.ai gives a server 10 s for a whole token request
 MAX_BYTES = 5 * 1024  # the draft's figure
 _AT_ONCE = 8  # strangers can cause fetches; this many of them may wait at a time
+_RESOLVERS = ThreadPoolExecutor(_AT_ONCE, "cimd-dns")
+"""Threads for looking names up. A look-up cannot be stopped, and a name server that never answers holds its thread for
+many seconds: in the event loop's own few threads it would keep everyone from Oura."""
 _ADDRESSES_TRIED = 2  # one of each family, when both exist
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]  # host, port → IP addresses; raises OSError
@@ -129,7 +135,8 @@ class _Direct:
 
 
 async def _system_resolve(host: str, port: int) -> list[str]:
-    found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    found = await asyncio.get_running_loop().run_in_executor(_RESOLVERS, ask)
     return [str(address[0]) for *_, address in found]
 
 
