@@ -9,6 +9,7 @@ from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 
 from app.errors import SettingsError
+from app.web.heads import BoundedHeads
 
 # A platform kills 10 s after SIGTERM at the earliest. Requests under way get this long; the lifespan then has what is
 # left to finish a rotation (see `main`).
@@ -44,7 +45,7 @@ def configuration(app: ASGIApp | Callable[[], ASGIApp] | str, *, workers: int = 
         factory=isinstance(app, str),
         workers=workers,
         loop="uvloop",
-        http="httptools",
+        http=BoundedHeads,
         ws="none",
         lifespan="on",
         log_config=None,
