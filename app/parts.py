@@ -78,7 +78,7 @@ def build_parts(
     store = store or choose_store(data_dir=settings.data_dir, redis_url=redis_url, now=now)
     secrets = [key.get_secret_value() for key in settings.secret_key] or [kept_in(settings.data_dir)]
     keys = Keys([secret.encode() for secret in secrets])
-    connections = Connections(store, keys, now=now)
+    connections = Connections(store, keys)
     oauth = OuraOAuth(
         http=token_http,
         client_id=settings.oura_client_id,

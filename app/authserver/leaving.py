@@ -32,10 +32,8 @@ async def disconnect(owner: str, *, grants: Grants, connections: Connections, oa
         StoreUnavailable: Not everything is ended; do it again.
     """
     apps = await grants.revoke_all(owner)
-    connection = await connections.erase(owner)
-    if connection is None:
-        return Left(apps, connected=False, revoked=False)
-    revoked = oauth is not None and await oauth.revoke(
-        access_token=connection.access_token, refresh_token=connection.refresh_token
-    )
-    return Left(apps, connected=True, revoked=revoked)
+    erased = await connections.erase(owner)
+    revoked = False
+    if oauth is not None and (connection := erased.connection) is not None:
+        revoked = await oauth.revoke(access_token=connection.access_token, refresh_token=connection.refresh_token)
+    return Left(apps, connected=erased.found, revoked=revoked)

@@ -4,7 +4,9 @@ Records are written by compare-and-set on their exact bytes. Sealing makes these
 nobody wrote in between, not that somebody wrote the same.
 """
 
+import secrets
 from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -15,6 +17,10 @@ from app.store.base import Store
 from app.store.crypto import Keys
 
 _RACES = 20  # compare-and-set attempts; each lost one means that somebody else won
+_LAST_RENEWAL_S = (
+    25.0  # must exceed the deadline of a renewal (`Rotation.deadline_s`), whose tokens are then erased too
+)
+_ERASING_S = 30.0  # must exceed what four calls to a slow store take
 
 
 class AccountMismatch(CallerError):
@@ -35,7 +41,7 @@ class Connection:
     scopes: frozenset[str] | None  # bare names ("daily"); None: the source did not say
     token_url: str  # which endpoint worked; first choice next time
     timezone: str | None  # IANA, from the owner's browser at sign-in
-    generation: int = 0  # one more with each sign-in and each refresh
+    generation: int = 0  # one more with each sign-in and each refresh; the first is random, see `connect`
     fence: int = 0  # the lease under which it was last written
     state: Literal["live", "ended"] = "live"
     ended_why: Literal["refused", "interrupted"] | None = None
@@ -58,14 +64,21 @@ class Held:
         return self.connection.generation, self.connection.fence
 
 
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What an owner left behind."""
+
+    found: bool  # there was a connection
+    connection: Connection | None  # to be revoked at the source; None also if it did not open any more
+
+
 class Connections:
     """The sealed records `conn:<source>:<owner>` and `pin:<source>:<owner>`."""
 
-    def __init__(self, store: Store, keys: Keys, *, now: Callable[[], float]) -> None:
+    def __init__(self, store: Store, keys: Keys) -> None:
         self._store = store
         self._connections = keys.sealer("connection")
         self._pins = keys.sealer("pin")
-        self._now = now
 
     async def load(self, owner: str, source: str = "oura") -> Connection | None:
         """Return the connection, live or ended; None if the owner never signed in or has left.
@@ -93,7 +106,9 @@ class Connections:
         await self._pin(connection)
         for _ in range(_RACES):
             held = await self.read(connection.owner, connection.source)
-            generation, fence = held.version if held else (0, 0)
+            # A first generation is one that never was: a renewal from before the owner left and came back must not
+            # take this connection for the one it began with.
+            generation, fence = held.version if held else (secrets.randbelow(2**32), 0)
             new = replace(connection, generation=generation + 1, fence=fence, state="live", ended_why=None, told=False)
             if await self._swap(held.raw if held else None, new):
                 return new
@@ -136,21 +151,27 @@ class Connections:
                 raise
             return connection.account_id
 
-    async def erase(self, owner: str, source: str = "oura") -> Connection | None:
+    async def erase(self, owner: str, source: str = "oura") -> Erased:
         """Delete connection, pin and intent; return the connection so that it can be revoked at the source.
 
-        Works also when the records no longer open; then there is nothing to revoke with.
+        Works also when the records no longer open; then there is nothing to revoke with. A renewal that is under way
+        is waited for, or the tokens it brings would be left alive at the source with nobody knowing them.
         """
         key = _key("conn", source, owner)
-        raw = await self._store.take(key)
-        for kind in ("pin", "intent"):
-            await self._store.delete(_key(kind, source, owner))
+        async with AsyncExitStack() as turn:
+            # Not free in time: its holder died or stands still, and will find nothing to renew.
+            with suppress(StoreUnavailable):
+                lease = self._store.lease(renewal_lease(source, owner), ttl_s=_ERASING_S, wait_s=_LAST_RENEWAL_S)
+                await turn.enter_async_context(lease)
+            raw = await self._store.take(key)
+            for kind in ("pin", "intent"):
+                await self._store.delete(_key(kind, source, owner))
         if raw is None:
-            return None
+            return Erased(found=False, connection=None)
         try:
-            return _decode(self._connections.open(raw, bound_to=key))
+            return Erased(found=True, connection=_decode(self._connections.open(raw, bound_to=key)))
         except SealBroken:
-            return None
+            return Erased(found=True, connection=None)
 
     async def owners(self) -> list[str]:
         """Return every owner key with a connection, live or ended, at any source."""
@@ -173,6 +194,11 @@ class Connections:
                 "or disconnect on the owner's page and begin again."
             )
         await self._store.compare_and_set(key, raw, sealed)  # sealed anew, under the first key
+
+
+def renewal_lease(source: str, owner: str) -> str:
+    """Name the lease under which a connection is renewed, and erased."""
+    return _key("refresh", source, owner)
 
 
 def _key(kind: str, source: str, owner: str) -> str:

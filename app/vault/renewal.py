@@ -14,7 +14,7 @@ import anyio
 from app import logs
 from app.errors import StoreUnavailable
 from app.store.base import Store
-from app.vault.connections import Connection, Connections, Held
+from app.vault.connections import Connection, Connections, Held, renewal_lease
 from app.vault.intents import Intent, Intents
 from app.vault.outcomes import NotSent, OutcomeUnknown, RefreshEndpoint, RefreshMisconfigured, RefreshRefused
 from app.vault.words import Words
@@ -97,7 +97,7 @@ class Renewal:
             committed: Called at the point from which this must not be cancelled any more.
         """
         lease = self._store.lease(
-            f"refresh:{self._source}:{owner}",
+            renewal_lease(self._source, owner),
             ttl_s=self._timing.lease_ttl_s,
             wait_s=self._timing.wait_s if urgent else 0,
         )

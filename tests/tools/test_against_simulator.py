@@ -55,7 +55,7 @@ async def connected(
     scopes: frozenset[str] = ALL_SCOPES | {"email"},
 ) -> AsyncIterator[Connector]:
     store = SqliteStore(folder / "store.db", now=now.timestamp)
-    connections = Connections(store, Keys([b"k" * 32]), now=now.timestamp)
+    connections = Connections(store, Keys([b"k" * 32]))
     await connections.connect(
         Connection(
             source="oura",

@@ -64,7 +64,7 @@ async def machines(place: Place, oura: SingleUse) -> AsyncGenerator[Machines]:
 
         def start(*, store: Store | None = None, **settings: Any) -> Machine:
             opened = store or place.open()
-            connections = Connections(opened, KEYS, now=place.clock)
+            connections = Connections(opened, KEYS)
             values = {"endpoint": oura, "now": place.clock, "reconnect_url": RECONNECT, **settings}
             rotation = Rotation(connections=connections, store=opened, **values)
             stack.push_async_callback(opened.aclose)

@@ -34,7 +34,7 @@ def clock() -> Clock:
 async def linked(place: Place, server: TokenServer, clock: Clock) -> Place:
     """A store with an owner whose access token has run out."""
     store = place.open()
-    await Connections(store, KEYS, now=clock).connect(replace(connection(clock), token_url=server.url))
+    await Connections(store, KEYS).connect(replace(connection(clock), token_url=server.url))
     await store.aclose()
     return place
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from app.errors import ReconnectRequired, SourceError, SourceUnreachable, StoreUnavailable, VitalsError
-from app.vault.connections import Connection
+from app.vault.connections import Connection, Erased
 from app.vault.intents import Intents
 from app.vault.outcomes import NotSent, OutcomeUnknown, RefreshMisconfigured, TokenAnswer
 from app.vault.rotation import Rotation
@@ -68,13 +68,15 @@ async def test_fifty_callers_at_once_cause_one_refresh_and_get_fifty_answers(
 async def test_the_answer_is_stored_with_everything_the_next_refresh_needs(
     machine: Machine, oura: SingleUse, clock: Clock
 ) -> None:
+    before = await machine.load()
+
     await machine.rotation.access_token(ADA)
 
     stored = await machine.load()
     assert (stored.access_token, stored.refresh_token) == ("access-1", "refresh-1")
     assert (stored.obtained_at, stored.expires_at) == (clock(), clock() + 86_400)
     assert (stored.account_id, stored.timezone, stored.scopes) == ("account-ada", "Europe/Helsinki", SCOPES)
-    assert (stored.generation, stored.state) == (2, "live")
+    assert (stored.generation, stored.state) == (before.generation + 1, "live")
     clock.at += 86_400
     assert await machine.rotation.access_token(ADA) == "access-2"
     assert oura.presented == ["refresh-0", "refresh-1"]
@@ -123,7 +125,10 @@ async def test_a_refusal_of_a_generation_that_is_no_longer_the_stored_one_ends_n
         held = await peer.connections.read(ADA.owner)
         assert held is not None
         await peer.connections.update(
-            held, lambda now: replace(now, access_token="access-peer", refresh_token="refresh-peer", generation=2)
+            held,
+            lambda now: replace(
+                now, access_token="access-peer", refresh_token="refresh-peer", generation=now.generation + 1
+            ),
         )
 
     oura.meanwhile, oura.faults = peer_renews, ["refused"]
@@ -159,9 +164,42 @@ async def test_a_sign_in_during_a_refresh_is_not_overwritten_by_its_result(
     assert await machine.rotation.access_token(ADA, refused="access-new") == "access-2"  # no doubt is left over
 
 
-async def test_an_owner_who_leaves_during_a_refresh_stays_gone(machine: Machine, oura: SingleUse) -> None:
+# An owner who leaves.
+
+
+async def test_an_owner_who_leaves_during_a_refresh_takes_its_tokens_along(
+    machine: Machine, machines: Machines, oura: SingleUse
+) -> None:
+    elsewhere = machines()  # the command `vitals disconnect` is a process of its own
+    oura.answer = anyio.Event()
+    left: list[Erased] = []
+
     async def leave() -> None:
-        await machine.connections.erase(ADA.owner)
+        left.append(await elsewhere.connections.erase(ADA.owner))
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(machine.rotation.access_token, ADA)
+            await oura.sent.wait()
+            group.start_soon(leave)
+            await round_trips(machine)
+            assert left == []
+            oura.answer.set()
+
+    (erased,) = left
+    assert erased.connection is not None
+    assert (erased.connection.access_token, erased.connection.refresh_token) == ("access-1", "refresh-1")
+    assert [key async for key, _ in machine.store.scan("")] == []
+    assert RECONNECT in await refusal(machine)
+
+
+async def test_a_refresh_that_stands_still_does_not_keep_an_owner_from_leaving_and_its_result_is_dropped(
+    machine: Machine, oura: SingleUse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.vault.connections._LAST_RENEWAL_S", 0.01)
+
+    async def leave() -> None:
+        assert (await machine.connections.erase(ADA.owner)).found
 
     oura.meanwhile = leave
 
@@ -169,7 +207,25 @@ async def test_an_owner_who_leaves_during_a_refresh_stays_gone(machine: Machine,
         await machine.rotation.access_token(ADA)
 
     assert await machine.connections.load(ADA.owner) is None
-    assert RECONNECT in await refusal(machine)
+
+
+@pytest.mark.parametrize("fault", ["", "refused"], ids=["renewed", "refused"])
+async def test_an_owner_who_leaves_and_comes_back_meets_nothing_of_a_refresh_from_before(
+    machine: Machine, oura: SingleUse, clock: Clock, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    monkeypatch.setattr("app.vault.connections._LAST_RENEWAL_S", 0.01)
+    came_back: list[Connection] = []
+
+    async def leave_and_return() -> None:
+        await machine.connections.erase(ADA.owner)
+        fresh = connection(clock, left_s=86_400, access_token="access-new", account_id="account-new")
+        came_back.append(await machine.connections.connect(fresh))
+
+    oura.meanwhile, oura.faults = leave_and_return, [fault]
+
+    assert await machine.rotation.access_token(ADA) == "access-new"
+
+    assert [await machine.load()] == came_back
 
 
 # What the endpoint's answers mean: T5, T9, A5, A6.
@@ -185,7 +241,8 @@ async def test_a_lost_answer_is_followed_by_one_attempt_one_explanation_and_sile
         await machine.rotation.access_token(ADA)
     intent = await Intents(machine.store, "oura").read(ADA.owner)
     assert intent is not None
-    assert (intent.doubt, intent.outcome, intent.generation) == (True, "unknown", 1)  # the journal says so
+    generation = (await machine.load()).generation
+    assert (intent.doubt, intent.outcome, intent.generation) == (True, "unknown", generation)  # the journal says so
 
     first, second, third = await refusal(peer), await refusal(machine), await refusal(peer)
 
@@ -254,12 +311,12 @@ async def test_any_failure_but_a_refusal_keeps_the_credential_and_the_next_attem
 ) -> None:
     hasty = machines(deadline_s=0.2, lease_ttl_s=30)
     oura.faults = [fault]
+    before = await machine.load()
 
     with pytest.raises(error) as caught:
         await hasty.rotation.access_token(ADA)
     assert "refresh-0" not in str(caught.value)
-    before = await machine.load()
-    assert (before.state, before.refresh_token, before.generation) == ("live", "refresh-0", 1)
+    assert await machine.load() == before
 
     clock.at += 60
     assert await machine.rotation.access_token(ADA) == then

@@ -80,7 +80,7 @@ async def main(*arguments: str) -> None:
         await anyio.sleep(0.02)
 
     store = open_store(kind, place, prefix, now)
-    connections = Connections(store, KEYS, now=now)
+    connections = Connections(store, KEYS)
     rotation = Rotation(
         connections=connections,
         store=store,
