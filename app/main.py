@@ -59,6 +59,7 @@ def build_app(
 
     Raises:
         SettingsError: The kept key or the store's address cannot be used.
+        StoreUnavailable: The store's file cannot be opened.
     """
     return assemble(build_parts(settings, now=now, http=http, store=store))
 

@@ -1,6 +1,7 @@
 """What one process is made of: every part built once, from settings to sources, and handed what it needs.
 
-Nothing is connected here; `main` opens and closes. Commands that do not serve (`vitals disconnect`) use the same parts.
+Nothing outside is asked here; `main` does that, and closes. Commands that do not serve (`vitals disconnect`) use the
+same parts.
 """
 
 from collections.abc import Callable
@@ -71,6 +72,7 @@ def build_parts(
 
     Raises:
         SettingsError: The kept key or the store's address cannot be used.
+        StoreUnavailable: The store's file cannot be opened.
     """
     token_http = http or outgoing(keep_alive=False)
     http = http or outgoing()

@@ -22,7 +22,10 @@ from app.store.leasing import Leases
 _CONNECT_S = 3.0
 _ANSWER_S = 5.0
 _CONNECTIONS = 32
-_SLACK_MS = 60_000  # by which machines' clocks may differ before Redis, not the clock, ends a record
+# How much longer Redis keeps a record than it lives. It need not grow with how far machines' clocks are apart: Redis
+# counts real seconds, and after those of its lifetime nobody is owed the record. It is small on purpose: it is all by
+# which a record can outlive its time that was written by a machine whose clock is ahead.
+_SLACK_MS = 60_000
 _STAMP = 16  # digits in front of each record: unix milliseconds when it expires; all zeros: never
 _NEVER: Final = b"0" * _STAMP
 _SCAN_KEYS = 200

@@ -6,9 +6,10 @@ Lifetimes, of records and of leases, are measured with the injected clock; proce
 """
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 
+from app.errors import StoreUnavailable
 from app.store.leasing import Leases
 from app.store.sqlite_file import SqliteFile
 
@@ -115,7 +116,8 @@ class SqliteStore:
         now = self._now()
         if now - self._swept_at >= _SWEEP_S:
             self._swept_at = now
-            await self._writer.run("DELETE FROM records WHERE expires_at <= :now", {"now": now})
+            with suppress(StoreUnavailable):  # what it follows is written, and must not be reported as failed
+                await self._writer.run("DELETE FROM records WHERE expires_at <= :now", {"now": now})
 
     async def _lease_attempt(self, name: str, holder: str, ttl_s: float) -> int | None:
         # One counter for all names: it only grows, so a lease's row can go when it is given back. Both statements are

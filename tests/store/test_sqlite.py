@@ -4,6 +4,7 @@ import os
 import sqlite3
 import stat
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -83,6 +84,27 @@ async def test_what_has_expired_is_deleted_from_the_file_now_and_then(path: Path
     raw = store._reader._raw
     assert raw is not None
     assert raw.execute("SELECT key FROM records ORDER BY key").fetchall() == [("conn:1",), ("other",)]
+    await store.aclose()
+
+
+async def test_a_write_that_succeeded_does_not_fail_because_the_deleting_after_it_does(
+    path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore(path, now=clock)
+    run = store._writer.run
+
+    async def no_deleting(sql: str, *arguments: Any, **named: Any) -> Any:
+        if sql.startswith("DELETE FROM records WHERE expires_at"):
+            raise StoreUnavailable("The embedded store failed (SQLITE_FULL).")
+        return await run(sql, *arguments, **named)
+
+    monkeypatch.setattr(store._writer, "run", no_deleting)
+    clock.at += 301
+
+    assert await store.compare_and_set("conn:1", None, b"1")
+    clock.at += 301
+    await store.put("conn:2", b"2")
+
     await store.aclose()
 
 
