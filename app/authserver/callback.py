@@ -207,13 +207,13 @@ class Callback:
                 return self._message(
                     200,
                     "Already connected",
-                    "This sign-in was finished before, and your app has its answer. You can close this page.",
+                    "This sign-in was finished before, and its result was passed on. You can close this page.",
                 )
             case "refused":
                 return self._message(
                     400,
                     "This sign-in has ended",
-                    "It was finished before, without a connection. Start again from your app.",
+                    "It was finished before, without a connection. Start again where you began it.",
                 )
             case _:
                 return self._message(

@@ -197,4 +197,5 @@ def _dates(first: Window | None, last: Window | None) -> str:
 
 
 def _arrived(haul: _Haul) -> str:
-    return f"{len(haul.kept)} of its records came before that and are included." if haul.kept else "None of it came."
+    came = len({kept.identity for kept in haul.kept})
+    return f"{came} of its records came before that and are included." if came else "None of it came."

@@ -113,7 +113,7 @@ def answer(
     said["notes"] = [*question.notes, *collection.notes, *([note] if note else ()), *_seam(collection, records, cut)]
     said["data"] = data
     if (chars := len(written(said))) > LARGE_CHARS:
-        said["large_response"] = f"{chars} characters. Fewer days, fields, format=csv or a resolution make it smaller."
+        said["large_response"] = f"{chars} characters. Smaller with fewer days, or {', or '.join(_smaller(shape))}."
     return said
 
 
@@ -153,12 +153,20 @@ def _instead_of_raw(shape: Shape) -> str | None:
 
 def _advice(question: Question, large: TooLarge) -> str:
     what = f"{question.collection.qualified} for {large.day}" if large.day else question.collection.qualified
-    ways = ["format=csv", "fewer fields with fields"]
-    if question.collection.dense:
-        ways.append("resolution=5min, hour or day")
-    elif question.shapes[0].full:
-        ways.append("detail=summary")
+    ways = _smaller(question.shapes[-1])
     return (
         f"{what} alone is {large.chars} characters, over the limit of {question.cap} for one answer, and a day is "
         f"never cut in two. Use {', or '.join(ways)}."
     )
+
+
+def _smaller(shape: Shape) -> list[str]:
+    """Name what would make an answer smaller that is not in force already."""
+    ways = [] if shape.format == "csv" else ["format=csv"]
+    ways.append("fewer fields with fields")
+    if shape.collection.dense:
+        coarser = {"raw": "resolution=5min, hour or day", "5min": "resolution=hour or day", "hour": "resolution=day"}
+        ways += [coarser[shape.resolution]] if shape.resolution in coarser else []
+    elif shape.full:
+        ways.append("detail=summary")
+    return ways

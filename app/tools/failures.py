@@ -4,6 +4,7 @@ The texts of our own errors are written for whoever asked and carry no secret an
 exception may carry both, so it is answered with one fixed sentence and a reference under which the log names the place.
 """
 
+import re
 import secrets
 from collections.abc import Callable
 
@@ -24,8 +25,12 @@ from app.errors import (
     VitalsError,
 )
 from app.identity import READ_SCOPE
+from app.vault.outcomes import RefreshMisconfigured
 
 log = logs.get(__name__)
+
+# Two waits in one answer would contradict each other.
+_SAYS_WHEN = re.compile(r"\bagain (?:in|later)\b|attempt is possible in", re.IGNORECASE)
 
 # The first entry that fits decides, so subclasses stand before their base.
 _TEXTS: tuple[tuple[type[VitalsError], Callable[[VitalsError], str]], ...] = (
@@ -36,9 +41,10 @@ _TEXTS: tuple[tuple[type[VitalsError], Callable[[VitalsError], str]], ...] = (
     (CallerError, lambda e: f"Not answered: {e}"),
     (TokenRefused, lambda _: "The source refused the owner's sign-in even after renewing it. Try again in a minute."),
     (SourceBusy, lambda e: f"The source is busy: {e}{_wait(e)} This is not missing data."),
-    (SourceUnreachable, lambda e: f"The source could not be reached: {e} Try again in a minute; no data was read."),
+    (SourceUnreachable, lambda e: f"The source could not be reached: {e}{_wait(e)} No data was read."),
+    (RefreshMisconfigured, lambda e: f"{e} Whoever runs this connector has to mend that; no data was read."),
     (SourceChanged, lambda e: f"The source gave an answer that could not be read: {e} No data was taken from it."),
-    (SourceError, lambda e: f"The source failed: {e} Try again in a minute; no data was read."),
+    (SourceError, lambda e: f"The source failed: {e}{_wait(e)} No data was read."),
     (StoreUnavailable, lambda _: "This connector's own store did not answer, so nothing was read. Try in a minute."),
     (SealBroken, lambda _: "The stored sign-in cannot be opened any more. The owner must sign in again."),
     (VitalsError, lambda e: f"Not answered: {e}"),
@@ -67,6 +73,8 @@ def explain(failure: Exception, *, tool: str, page: str) -> str:
 
 
 def _wait(failure: VitalsError) -> str:
+    if _SAYS_WHEN.search(str(failure)):
+        return ""
     seconds = failure.retry_after_s if isinstance(failure, SourceBusy) else None
     return f" Try again in {seconds:.0f} s." if seconds else " Try again in a minute."
 

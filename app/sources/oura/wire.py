@@ -121,7 +121,8 @@ def _refusal(status: int, reply: object) -> VitalsError:
         )
     if status in (400, 404, 422) and details:
         return BadRequest(
-            f"Oura did not accept the question (HTTP {status}){_said(details)}. Change that and ask again."
+            f"Oura did not accept the question (HTTP {status}){_said(details)}. If nothing in the question can be "
+            "changed to suit, Oura's API has changed and this connector needs an update."
         )
     return SourceChanged(
         f"Oura answered with HTTP {status}, which it does not document here{_said(details)}.", status=status
