@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.errors import VitalsError
+from app.errors import StoreUnavailable
 from app.parts import build_parts
 from app.settings import Settings
 
@@ -22,8 +22,7 @@ async def check_configuration(settings: Settings, now: Callable[[], float]) -> l
     Raises:
         SettingsError: The kept key or the store's address cannot be used.
     """
-    parts = build_parts(settings, now=now)
-    lines = [Line(True, f"Settings are complete. Apps connect to {parts.resource}")]
+    lines = [Line(True, f"Settings are complete. Apps connect to {settings.resource}")]
     if settings.oura_sandbox:
         lines.append(Line(True, "OURA_SANDBOX is on: sample data, and whoever reaches the server may approve an app."))
     else:
@@ -31,13 +30,17 @@ async def check_configuration(settings: Settings, now: Callable[[], float]) -> l
             Line(True, f"Who may sign in: {len(settings.owners)} address(es) in OURA_OWNER_EMAIL"),
             Line(True, f"Register exactly this redirect URI at Oura: {settings.redirect_uri}"),
         ]
+    return [*lines, await _store(settings, now)]
+
+
+async def _store(settings: Settings, now: Callable[[], float]) -> Line:
+    kind = "Redis" if settings.redis_url.get_secret_value() else "SQLite"
     try:
-        await parts.store.ping()
-        lines.append(
-            Line(True, f"The store answers ({'Redis' if settings.redis_url.get_secret_value() else 'SQLite'})")
-        )
-    except VitalsError as exc:
-        lines.append(Line(False, f"The store does not answer: {exc}"))
-    finally:
-        await parts.aclose()
-    return lines
+        parts = build_parts(settings, now=now)
+        try:
+            await parts.store.ping()
+        finally:
+            await parts.aclose()
+    except StoreUnavailable as exc:
+        return Line(False, f"The store does not answer: {exc}")
+    return Line(True, f"The store answers ({kind})")

@@ -14,8 +14,8 @@ import click
 
 from app import __version__, logs
 from app.errors import SettingsError, VitalsError
-from app.secret_key import new_secret
 from app.settings import Settings, load_settings
+from app.settings.secret_key import new_secret
 
 PORT = click.IntRange(1, 65535)
 
@@ -40,7 +40,7 @@ def serve(host: str | None, port: int | None, workers: int) -> None:
         settings = _settings()
         listener = serving.bind(settings.host, settings.port)
         where = f"{settings.host} port {settings.port}" + (f", {workers} processes" if workers > 1 else "")
-        print(f"vitals {__version__} at {settings.public_url}/mcp (listening on {where})", flush=True)
+        print(f"vitals {__version__} at {settings.resource} (listening on {where})", flush=True)
         serving.run("app.main:from_environment", listener=listener, workers=workers)
 
 
@@ -80,7 +80,7 @@ def secret() -> None:
 @main.command()
 def disconnect() -> None:
     """End every app's access, revoke at Oura, and erase the connection."""
-    from app.parting import disconnect_all  # noqa: PLC0415 -- loads every part
+    from app.disconnecting import disconnect_all  # noqa: PLC0415 -- loads every part
 
     with _refusing():
         report = anyio.run(disconnect_all, _settings(), time.time)

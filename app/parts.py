@@ -13,8 +13,8 @@ import httpx2
 from app import __version__
 from app.authserver.cimd import FetchDocument
 from app.authserver.server import AuthServer
-from app.secret_key import kept_in
 from app.settings import Settings
+from app.settings.secret_key import kept_in
 from app.sources.oura.oauth import OuraOAuth
 from app.sources.oura.source import OuraSource
 from app.sources.registry import Sources
@@ -40,11 +40,6 @@ class Parts:
     rotation: Rotation
     sources: Sources
     authserver: AuthServer
-
-    @property
-    def resource(self) -> str:
-        """The MCP address as apps type it, and the audience of every token."""
-        return f"{self.settings.public_url}/mcp"
 
     async def aclose(self) -> None:
         """Give back connections, when nothing is under way any more."""
@@ -109,7 +104,7 @@ def build_parts(
     authserver = AuthServer(
         store=store,
         issuer=settings.public_url,
-        resource=f"{settings.public_url}/mcp",
+        resource=settings.resource,
         owners=frozenset(settings.owners),
         now=now,
         fetch_document=fetch_document,

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli import main
-from app.secret_key import weakness
+from app.settings.secret_key import weakness
 from tests.processes import free_port, run
 
 SANDBOX = {"OURA_SANDBOX": "1"}
@@ -60,6 +60,16 @@ def test_check_is_red_when_the_store_does_not_answer(tmp_path: Path) -> None:
 
     assert code == 1
     assert re.search(r"^RED The store does not answer", out, re.MULTILINE)
+
+
+def test_check_is_red_when_the_stored_file_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "vitals.sqlite3").write_text("this is no database" * 100)
+
+    code, out, _ = vitals("check", **SANDBOX, DATA_DIR=str(tmp_path))
+
+    assert code == 1
+    assert re.search(r"^ok  Settings are complete", out, re.MULTILINE)
+    assert re.search(r"^RED The store does not answer: .*SQLITE_NOTADB", out, re.MULTILINE)
 
 
 def test_check_of_an_address_says_that_it_is_not_built_yet() -> None:

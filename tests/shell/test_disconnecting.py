@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from app.disconnecting import disconnect_all
 from app.identity import owner_key
-from app.parting import disconnect_all
 from app.parts import build_parts
-from app.secret_key import new_secret
 from app.settings import Settings, load_settings
+from app.settings.secret_key import new_secret
 from app.vault.connections import Connection
 
 pytestmark = pytest.mark.anyio

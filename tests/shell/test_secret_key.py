@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import SettingsError
-from app.secret_key import FILE_NAME, kept_in, new_secret, weakness
+from app.settings.secret_key import FILE_NAME, kept_in, new_secret, weakness
 
 
 def test_a_fresh_secret_is_strong_and_never_the_same() -> None:

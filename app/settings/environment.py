@@ -1,6 +1,6 @@
 """Reads values out of an environment mapping: each `NAME` itself, or the content of the file that `NAME_FILE` names.
 
-Does not know what the names mean; `settings` does.
+Does not know what the names mean; `model` does.
 """
 
 from collections.abc import Iterable, Mapping

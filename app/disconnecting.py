@@ -11,18 +11,18 @@ _BY_HAND = "End it yourself at Oura: in the Oura account, under the connected ap
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class Disconnected:
     """What was done, in lines for a person; complete unless Oura did not confirm."""
 
     lines: tuple[str, ...]
     complete: bool
 
 
-async def disconnect_all(settings: Settings, now: Callable[[], float]) -> Parting:
+async def disconnect_all(settings: Settings, now: Callable[[], float]) -> Disconnected:
     """End every grant, erase every connection and its pin, and revoke at Oura.
 
     Raises:
-        SettingsError: The store or the key cannot be used.
+        SettingsError: The key cannot be used.
         StoreUnavailable: Not everything is ended; run it again.
     """
     parts = build_parts(settings, now=now)
@@ -44,5 +44,8 @@ async def disconnect_all(settings: Settings, now: Callable[[], float]) -> Partin
         f"Of these, Oura confirmed that it revoked: {revoked}.",
     ]
     if revoked < connected:
-        lines.append(f"Oura could not be reached or did not confirm. {_BY_HAND}")
-    return Parting(tuple(lines), complete=revoked == connected)
+        lines.append(
+            "The others were not revoked: Oura could not be reached or did not confirm it, or what was stored does not "
+            f"open under this SECRET_KEY. {_BY_HAND}"
+        )
+    return Disconnected(tuple(lines), complete=revoked == connected)
