@@ -5,6 +5,7 @@ quote a request. Neither exceptions nor tracebacks are printed, only their types
 """
 
 import logging
+import os
 import sys
 import traceback
 from collections.abc import Mapping, MutableMapping
@@ -30,6 +31,7 @@ FIELDS = frozenset(
 )  # fmt: skip
 _OF_STRUCTLOG = frozenset({"event", "level", "timestamp"})
 _LONGEST_VALUE = 200
+_OUR_CODE = str(Path(__file__).parent) + os.sep
 
 Log = structlog.typing.FilteringBoundLogger
 
@@ -95,7 +97,7 @@ def place(exc: BaseException) -> str:
     while isinstance(exc, BaseExceptionGroup):
         exc = exc.exceptions[0]
     frames = traceback.extract_tb(exc.__traceback__)
-    ours = [frame for frame in frames if "/app/" in frame.filename]
+    ours = [frame for frame in frames if frame.filename.startswith(_OUR_CODE)]
     if not frames:
         return ""
     frame = (ours or frames)[-1]

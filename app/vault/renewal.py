@@ -197,11 +197,11 @@ class Renewal:
                         saved = await self._connections.load(ours.owner, self._source)
                         if saved is None:
                             raise self._words.absent()
-                    _log.info("connection renewed", source=self._source, generation=saved.generation)
+                    _log.info("connection_renewed", source=self._source, generation=saved.generation)
                     return saved
                 await anyio.sleep(_SAVE_PAUSE_S)
         self.unsaved[ours.owner] = (held, change)
-        _log.error("connection renewed but not stored", source=self._source, generation=ours.generation)
+        _log.error("connection_renewed_but_not_stored", source=self._source, generation=ours.generation)
         raise self._words.unsaved()
 
     async def save_late(self, owner: str) -> None:
@@ -220,7 +220,7 @@ class Renewal:
 
         ended = await self._connections.update(held, end)
         if ended is not None:
-            _log.warning("connection ended", source=self._source, generation=ended.generation, reason=ended.ended_why)
+            _log.warning("connection_ended", source=self._source, generation=ended.generation, reason=ended.ended_why)
             return ended
         current = await self._connections.load(held.connection.owner, self._source)
         if current is None:
@@ -229,7 +229,7 @@ class Renewal:
 
     async def _settle(self, owner: str, noted: Intent, outcome: Intent) -> None:
         _log.warning(
-            "renewal failed",
+            "renewal_failed",
             source=self._source,
             generation=outcome.generation,
             attempt=outcome.attempts,

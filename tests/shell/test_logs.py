@@ -71,6 +71,18 @@ def test_a_librarys_text_arguments_and_traceback_are_not_written(written: io.Str
     assert lines(written)[1]["where"].startswith("shell/test_logs.py:")
 
 
+def test_the_place_of_an_error_is_our_own_line_even_where_libraries_live_under_a_folder_called_app() -> None:
+    library: dict[str, Any] = {}
+    ours: dict[str, Any] = {"library": library}
+    exec(compile("def fail(): return 1 / 0", "/app/venv/lib/library.py", "exec"), library)
+    exec(compile("def ask(): library['fail']()", str(Path(logs.__file__).parent / "tools/x.py"), "exec"), ours)
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        ours["ask"]()
+
+    assert logs.place(caught.value) == "tools/x.py:1"
+
+
 @pytest.mark.parametrize(
     "name", ["mcp", "uvicorn.error", "uvicorn.access", "httpx2", "httpcore2.http11", "authlib", "asyncio", "new"]
 )
