@@ -15,6 +15,9 @@ VitalsError
     ├── SourceChanged        an answer of an unknown shape
     └── TokenRefused         401 without a scope in the text (internal: leads to one refresh)
 
+A module may refine one of these for its own callers (`vault.outcomes`, `sources.oura.oauth.ExchangeFailed`); whoever
+catches by the names above misses nothing.
+
 Messages say what happened, the value that matters, and what to do next. They never carry a token, a code, a secret, an
 address with a query string, or a health reading.
 """

@@ -121,6 +121,7 @@ async def _open(parts: Parts, mcp: McpAsgi, _app: Starlette) -> AsyncIterator[No
         await parts.store.ping()
     except VitalsError as exc:
         log.error("start_refused", reason=str(exc))
+        await parts.aclose()
         raise
     try:
         async with mcp.run():

@@ -147,7 +147,7 @@ def _prepare(raw: sqlite3.Connection) -> None:
 
 def _unavailable(exc: sqlite3.Error | OSError) -> StoreUnavailable:
     reason = exc.strerror if isinstance(exc, OSError) else getattr(exc, "sqlite_errorname", "SQLITE_MISUSE")
-    return StoreUnavailable(
-        f"The embedded store failed ({type(exc).__name__}: {reason}). "
-        "Check that DATA_DIR is writable and that its disk has space."
-    )
+    todo = "Check that DATA_DIR is writable and that its disk has space."
+    if reason in {"SQLITE_NOTADB", "SQLITE_CORRUPT"}:
+        todo = "The file in DATA_DIR is damaged: restore it from a copy, or move it away and sign in again."
+    return StoreUnavailable(f"The embedded store failed ({type(exc).__name__}: {reason}). {todo}")

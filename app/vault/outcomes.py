@@ -45,7 +45,7 @@ class RefreshMisconfigured(SourceError):
 
 
 class NotSent(SourceUnreachable):
-    """The request certainly never reached the source (no connection): the token is as it was."""
+    """The token was certainly not looked at (no connection, or turned away by a rate limit): it is as it was."""
 
 
 class OutcomeUnknown(SourceUnreachable):

@@ -155,7 +155,7 @@ async def test_a_file_of_a_newer_version_is_refused(path: Path, clock: Clock) ->
 async def test_a_file_that_is_no_database_is_refused_in_words(path: Path, clock: Clock) -> None:
     make(path, b"not a database at all" * 100)
 
-    with pytest.raises(StoreUnavailable, match="DATA_DIR"):
+    with pytest.raises(StoreUnavailable, match=r"SQLITE_NOTADB.*damaged: restore it"):
         SqliteStore(path, now=clock)
 
 
