@@ -240,8 +240,7 @@ async def test_d14_d15_d16_every_number_goes_out_as_what_it_is(tmp_path: Path) -
     for name in ("hrv_balance", "resting_heart_rate"):
         assert readiness["units"][f"contributors.{name}"] == {"kind": "score"}
         assert sleep["units"][f"readiness.contributors.{name}"] == {"kind": "score"}
-        assert today["units"][f"daily_readiness.contributors.{name}"] == {"kind": "score"}
-        assert today["units"][f"sleep.readiness.contributors.{name}"] == {"kind": "score"}
+        assert today["units"][f"readiness.contributors.{name}"] == {"kind": "score"}
     assert today["units"]["sleep.efficiency"] == {"unit": "%", "kind": "measurement"}
     hrv = next(field for field in card["fields"] if field["name"] == "average_hrv")
     assert hrv["unit"] == "ms (RMSSD)"

@@ -77,7 +77,7 @@ async def test_t1_fifty_questions_about_fifty_things_by_every_tool_are_one_refre
             for days in range(10):
                 group.start_soon(lambda days: told(app, "health_today", days=days), days)
             for name in ("heartrate", "ring_battery_level"):
-                group.start_soon(lambda name: told(app, "health_query", collection=name, start="2026-01-01"), name)
+                group.start_soon(lambda name: told(app, "health_query", collection=name, start="2026-02-20"), name)
 
         assert vitals.simulator.counts.refreshes == 1
 
