@@ -1,33 +1,42 @@
 """Bounds what a connection may send, and how long it may take, before there is a request for anyone to judge.
 
 The parser that uvicorn uses has no limit of its own on the size of headers and trailers, keeps every byte of them, and
-joins the pieces anew for each that arrives: without a bound a stranger fills the memory and stops the event loop.
+joins the pieces anew for each that arrives; and it waits for ever. Without a bound a stranger fills the memory, stops
+the event loop, or holds connections at no cost.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_BYTES = 64 * 1024  # an authorization request with the longest `state` is about 20 kB; proxies stop at 8 to 32 kB
 HEAD_S = 30.0
+UNREAD_BYTES = (
+    4 * 1024 * 1024
+)  # of a body behind an early answer (401): closing sooner could cost the client the answer
+BODY_S = 60.0  # 4 MiB, the largest body taken, at 0.6 Mbit/s
 
 
 class BoundedHeads(HttpToolsProtocol):
-    """uvicorn's protocol, which answers 400 or closes where a head has no end."""
+    """uvicorn's protocol, which answers 400 or closes where a head or a body has no end."""
 
     head_bytes = HEAD_BYTES
+    unread_bytes = UNREAD_BYTES
     head_s = HEAD_S
+    body_s = BODY_S
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._pending = 0  # bytes since the last piece of a body or the last whole head
+        self._unread = 0  # bytes of a body that came after its answer
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         """Begin to wait for the first request."""
         super().connection_made(transport)
-        self._wait()
+        self._wait(self.head_s, self._head_is_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
@@ -47,28 +56,37 @@ class BoundedHeads(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin to wait for a head."""
         super().on_message_begin()
-        self._wait()
+        self._wait(self.head_s, self._head_is_late)
 
     def on_headers_complete(self) -> None:
-        """A head is whole."""
-        self._pending = 0
-        self._stop_waiting()
+        """Begin to wait for the end of the body."""
+        self._pending = self._unread = 0
+        self._wait(self.body_s, self.transport.close)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """A piece of a body; how much of that is taken is for `guard.BodyLimit`."""
+        """Take a piece of a body; how much of it is taken is for `guard.BodyLimit`."""
         self._pending = 0
         super().on_body(body)
+        if self.cycle.response_complete:
+            self._unread += len(body)
+            if self._unread > self.unread_bytes:
+                self.transport.close()
 
-    def _wait(self) -> None:
+    def on_message_complete(self) -> None:
+        """Stop waiting; how long the next request may take to begin is for uvicorn's keep-alive."""
         self._stop_waiting()
-        self._timer = self.loop.call_later(self.head_s, self._late)
+        super().on_message_complete()
 
-    def _late(self) -> None:
+    def _head_is_late(self) -> None:
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
-        else:  # the next request's head waits behind an answer that is still being made
-            self._wait()
+        else:  # it waits behind an answer that is still being made
+            self._wait(self.head_s, self._head_is_late)
+
+    def _wait(self, seconds: float, then: Callable[[], None]) -> None:
+        self._stop_waiting()
+        self._timer = self.loop.call_later(seconds, then)
 
     def _stop_waiting(self) -> None:
         if self._timer is not None:
