@@ -5,58 +5,45 @@ newest record says how far back the data goes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import anyio
 
 from app.errors import MembershipRequired, NotPermitted, SourceError, VitalsError
 from app.identity import Caller
-from app.sources.base import Collection, DateRange, Fetched, Progress, Record, Source
+from app.sources.base import Collection, DateRange, Progress, Record, Source
 from app.tools.arguments import Given, number, text
 from app.tools.calling import Call, Definition
-from app.tools.nights import Night, night
+from app.tools.day_parts import NIGHT, READINESS, SLEEP_SCORE, Part, Writer
+from app.tools.nights import night
 from app.tools.progress import Together
 from app.tools.records import day_of
 from app.tools.rendering import Answer, written
-from app.tools.shaping import Shape, merged
+from app.tools.shaping import Shape
 from app.tools.zones import Here, here
-
-_UTC = ZoneInfo("UTC")  # records that are not samples need no zone
 
 LOOK_BACK_DAYS = 60  # for the age of the newest record when the days asked for hold none
 
 DAYS = number("days", "Days before today to give as well.", low=0, high=31, default=7)
 TIMEZONE = text("timezone", "IANA zone of the days; default the owner's.", example="Europe/Lisbon")
 
-# What a part is called in the answer, and the collection it comes from.
-_PARTS = {"last_night": "sleep", "readiness": "daily_readiness", "sleep_score": "daily_sleep"}
+_BEARABLE = (NotPermitted, MembershipRequired, SourceError)  # the other parts may still be there
+_PARTS = {NIGHT: "sleep", READINESS: "daily_readiness", SLEEP_SCORE: "daily_sleep"}
 
 _CHOSEN = (
     "main is the longest long_sleep of the wake day; naps are the other counted periods; rest and deleted periods are "
-    "never sleep; all_sleep_of_day adds up main and naps."
+    "never sleep; all_sleep_of_day adds up main and naps. A night's own readiness is left out where it repeats the "
+    "day's. units: sleep.* is for main and naps of any day."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What one collection brought, by day."""
-
-    name: str
-    collection: Collection
-    records: Mapping[date, Sequence[Record]]
-    newest: date | None
-    fetched: Fetched | None
-    failure: VitalsError | None = None
+_NO_NEWEST = f"newest_record_age is null where {LOOK_BACK_DAYS} days held nothing, or could not be read."
 
 
 async def run(call: Call, given: Given) -> Answer:
     """Answer one question."""
     found = {part: call.service.sources.find(name) for part, name in _PARTS.items()}
-    source = found["last_night"][0]
+    source = found[NIGHT][0]
     place = await here(call, source, given[TIMEZONE])
-    parts: dict[str, _Part] = {}
+    parts: dict[str, Part] = {}
 
     told = Together(call.progress)
 
@@ -73,20 +60,15 @@ async def run(call: Call, given: Given) -> Answer:
             raise (grave or failures)[0]
     synthetic = any(its_source.synthetic for its_source, _ in found.values())
     for days in range(given[DAYS], -1, -1):
-        answer = _answer(call, place, parts, days, synthetic=synthetic)
-        if days < given[DAYS]:
-            answer["truncated"] = True
+        answer = _answer(call, place, parts, days, cut=given[DAYS] - days, synthetic=synthetic)
         if len(written(answer)) <= call.service.answer_max_chars:
             break
     return answer
 
 
-_BEARABLE = (NotPermitted, MembershipRequired, SourceError)  # the other parts may still be there
-
-
 async def _ask(
     caller: Caller, source: Source, collection: Collection, name: str, place: Here, days: int, progress: Progress
-) -> _Part:
+) -> Part:
     try:
         fetched = await source.fetch(caller, collection, _back(place, days), progress=progress)
         records = _filed(fetched.records, collection, place)
@@ -96,8 +78,8 @@ async def _ask(
             older = await source.fetch(caller, collection, _back(place, LOOK_BACK_DAYS), fields=fields)
             newest = max(_filed(older.records, collection, place), default=None)
     except VitalsError as failure:
-        return _Part(name, collection, {}, None, None, failure)
-    return _Part(name, collection, records, newest, fetched)
+        return Part(name, collection, {}, None, None, failure)
+    return Part(name, collection, records, newest, fetched)
 
 
 def _back(place: Here, days: int) -> DateRange:
@@ -112,102 +94,47 @@ def _filed(records: Sequence[Record], collection: Collection, place: Here) -> di
     return filed
 
 
-def _answer(call: Call, place: Here, parts: Mapping[str, _Part], days: int, *, synthetic: bool) -> Answer:
-    writer = _Writer(parts)
-    today = {name: writer.part(part, place.today) for name, part in parts.items()}
-    missing = {name: writer.why(part, place.today) for name, part in parts.items() if not _there(part, place.today)}
+def _answer(
+    call: Call, place: Here, parts: Mapping[str, Part], days: int, *, cut: int = 0, synthetic: bool = False
+) -> Answer:
+    """Write the answer.
+
+    Args:
+        call: Gives the clock.
+        place: The owner's zone and day.
+        parts: What came.
+        days: How many days before today to give.
+        cut: How many more were asked for and do not fit.
+        synthetic: Whether it is sample data.
+    """
+    writer = Writer(parts, today=place.today)
+    today = writer.today()
+    before = [writer.day(place.today - timedelta(days=back)) for back in range(days, 0, -1)]
     now = datetime.fromtimestamp(call.service.now(), tz=UTC).astimezone(place.zone)
     answer: Answer = {"today": place.today.isoformat(), "now": now.isoformat(timespec="minutes")}
-    answer |= {"timezone": place.zone.key, "complete": all(p.fetched and p.fetched.complete for p in parts.values())}
+    whole = all(part.fetched and part.fetched.complete for part in parts.values())
+    answer |= {"timezone": place.zone.key, "complete": whole and not cut}
+    if cut:
+        answer["truncated"] = True
     if synthetic:
         answer["synthetic"] = True
-    answer |= {name: value for name, value in today.items() if value is not None}
-    if missing:
-        answer["missing"] = missing
-    if going_on := night(parts["last_night"].records.get(place.today, ())).in_progress:
+    answer |= today
+    if going_on := night(parts[NIGHT].records.get(place.today, ())).in_progress:
         answer["in_progress"] = {"bedtime_start": going_on[0].get("bedtime_start")}
     answer["newest_record_age"] = {
         name: {"day": part.newest.isoformat(), "days": (place.today - part.newest).days} if part.newest else None
         for name, part in parts.items()
     }
-    answer["days"] = [writer.day(place.today - timedelta(days=back)) for back in range(days, 0, -1)]
+    notes = [*place.notes, _CHOSEN]
+    if cut:
+        notes.append(f"The {cut} oldest of the days asked for do not fit: ask health_query for them.")
+    if any(part.newest is None for part in parts.values()):
+        notes.append(_NO_NEWEST)
+    answer["collections"] = {name: part.collection.qualified for name, part in parts.items()}
     answer["units"] = writer.units
-    answer["notes"] = [*place.notes, _CHOSEN, *writer.notes]
+    answer["notes"] = [*notes, *writer.notes]
+    answer["days"] = before  # last: it is the longest, and some hosts cut what is long
     return answer
-
-
-def _there(part: _Part, day: date) -> bool:
-    records = part.records.get(day, ())
-    if part.name == "last_night":
-        return night(records).main is not None
-    return any(record.get("score") is not None for record in records)
-
-
-class _Writer:
-    """Writes records of several collections, gathering units and words on the way."""
-
-    def __init__(self, parts: Mapping[str, _Part]) -> None:
-        self._parts = parts
-        self.units: dict[str, object] = {}
-        self.notes: list[str] = [f"{part.name}: {part.failure}" for part in parts.values() if part.failure is not None]
-
-    def part(self, part: _Part, day: date) -> Answer | None:
-        """Return what a part has for a day, or None."""
-        records = part.records.get(day, ())
-        if not records:
-            return None
-        if part.name != "last_night":
-            return self._plain(part, records)[-1]
-        return self._night(part, night(records))
-
-    def day(self, day: date) -> Answer:
-        """Return one of the days before: each part, raw, and the names of those that are not there."""
-        row: Answer = {"day": day.isoformat()}
-        for name, part in self._parts.items():
-            if (value := self.part(part, day)) is not None:
-                row["sleep" if name == "last_night" else name] = value
-        if absent := {n: self.why(p, day) for n, p in self._parts.items() if not _there(p, day)}:
-            row["missing"] = {"sleep" if name == "last_night" else name: word for name, word in absent.items()}
-        return row
-
-    def why(self, part: _Part, day: date) -> str:
-        """Return one word for why a part is not there."""
-        if isinstance(part.failure, NotPermitted):
-            return "not_permitted"
-        if isinstance(part.failure, MembershipRequired):
-            return "no_membership"
-        if part.failure is not None or (part.fetched and not part.fetched.complete):
-            return "incomplete"
-        records = part.records.get(day, ())
-        if part.name == "last_night":
-            if night(records).in_progress:
-                return "in_progress"
-            return "no_long_sleep" if records else "no_record"
-        return "not_computed_yet" if records else "no_record"
-
-    def _night(self, part: _Part, sorted_out: Night) -> Answer:
-        said: Answer = {}
-        if sorted_out.main is not None:
-            said["main"] = self._plain(part, [sorted_out.main])[0]
-        if sorted_out.naps:
-            said["naps"] = self._plain(part, sorted_out.naps)
-        if sorted_out.asleep_s is not None:
-            said["all_sleep_of_day"] = sorted_out.asleep_s
-            self.units["all_sleep_of_day"] = {"unit": "s", "kind": "measurement"}
-        if sorted_out.not_counted:
-            said["not_counted"] = [
-                {name: record.get(name) for name in ("type", "bedtime_start", "bedtime_end")}
-                for record in sorted_out.not_counted
-            ]
-        return said
-
-    def _plain(self, part: _Part, records: Sequence[Record]) -> list[Record]:
-        delivered = Shape(part.collection, _UTC).deliver(records)
-        units = delivered["units"]
-        if isinstance(units, dict):
-            self.units |= merged(units, part.collection.name)
-        data = delivered["data"]
-        return data if isinstance(data, list) else []
 
 
 TODAY = Definition(

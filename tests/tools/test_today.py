@@ -32,8 +32,38 @@ async def test_todays_score_is_the_record_of_today() -> None:
     assert answer["readiness"]["score"] == 81
     assert answer["last_night"]["main"]["day"] == "2026-03-10"
     assert "missing" not in answer
-    assert answer["units"]["daily_sleep.score"] == {"kind": "score"}
+    assert answer["units"]["sleep_score.score"] == {"kind": "score"}
     assert answer["units"]["sleep.total_sleep_duration"] == {"unit": "s", "kind": "measurement"}
+
+
+async def test_units_are_named_by_the_parts_that_carry_the_numbers() -> None:
+    days = ("2026-03-09", "2026-03-10")
+    marks = [mark(day, 80) for day in days]
+    asked = connector(*(sleep(day) for day in days), daily_sleep=marks, daily_readiness=marks)
+
+    answer = await asked.ask("health_today", days=1)
+
+    rows = [{**answer, "sleep": answer["last_night"]}, *answer["days"]]
+    assert {name.partition(".")[0] for name in answer["units"]} - {"all_sleep_of_day"} <= rows[0].keys() & rows[
+        1
+    ].keys()
+    assert answer["collections"]["sleep_score"] == "oura.daily_sleep"
+
+
+async def test_a_nights_own_readiness_is_given_once() -> None:
+    same = {"score": 81, "contributors": {"hrv_balance": 70}}
+    asked = connector(
+        sleep("2026-03-09", readiness={**same, "score": 55}),
+        sleep("2026-03-10", readiness=same),
+        daily_readiness=[mark("2026-03-09", 81) | same, mark("2026-03-10", 81) | same],
+    )
+
+    answer = await asked.ask("health_today")
+
+    assert "readiness" not in answer["last_night"]["main"]
+    assert answer["readiness"]["contributors"] == {"hrv_balance": 70}
+    assert answer["days"][-1]["sleep"]["main"]["readiness"]["score"] == 55  # it says something else
+    assert any("own readiness is left out" in note for note in answer["notes"])
 
 
 async def test_today_is_the_owners_day_and_not_the_servers() -> None:
@@ -86,6 +116,7 @@ async def test_an_old_night_is_not_called_last_night() -> None:
     assert answer["missing"]["last_night"] == "no_record"
     assert answer["newest_record_age"]["last_night"] == {"day": "2026-02-27", "days": 11}
     assert answer["newest_record_age"]["readiness"] is None
+    assert any("null where 60 days held nothing" in note for note in answer["notes"])
 
 
 async def test_a_night_still_going_on_is_said_to_be_and_does_not_count() -> None:
@@ -103,6 +134,14 @@ async def test_a_record_without_a_score_is_not_a_missing_record() -> None:
     answer = await connector(sleep("2026-03-10"), daily_sleep=[mark("2026-03-10", None)]).ask("health_today")
 
     assert answer["missing"] == {"readiness": "no_record", "sleep_score": "not_computed_yet"}
+
+
+async def test_a_score_that_never_came_is_not_called_on_its_way() -> None:
+    asked = connector(daily_sleep=[mark("2026-03-07", None), mark("2026-03-09", None)])
+
+    answer = await asked.ask("health_today", days=3)
+
+    assert [row["missing"]["sleep_score"] for row in answer["days"]] == ["no_score", "no_record", "not_computed_yet"]
 
 
 async def test_the_days_before_are_raw_and_name_what_they_lack() -> None:
@@ -153,7 +192,8 @@ async def test_the_oldest_days_go_first_when_the_answer_does_not_fit() -> None:
 
     answer = await asked.ask("health_today", days=9)
 
-    assert answer["truncated"] is True
+    assert (answer["truncated"], answer["complete"]) == (True, False)
+    assert any(f"The {9 - len(answer['days'])} oldest" in note for note in answer["notes"])
     assert answer["days"][-1]["day"] == "2026-03-09"
     assert 0 < len(answer["days"]) < 9
 

@@ -1,0 +1,136 @@
+"""The parts of a day as `health_today` gives them: the night, the readiness, the sleep score.
+
+Each is given as it was recorded, or has one word for why it is not there. What two records both say is given once.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from zoneinfo import ZoneInfo
+
+from app.errors import MembershipRequired, NotPermitted, VitalsError
+from app.sources.base import Collection, Fetched, Record
+from app.tools.nights import Night, night
+from app.tools.rendering import Answer
+from app.tools.shaping import Shape, merged
+
+NIGHT, READINESS, SLEEP_SCORE = "last_night", "readiness", "sleep_score"
+SLEEP = "sleep"  # what a night is called on any other day, and in `units`
+
+_UTC = ZoneInfo("UTC")  # records that are not samples need no zone
+_SCORED_LATE = timedelta(days=1)  # a score that is not there by then has hardly been waiting for the owner to sync
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one collection brought, by day."""
+
+    name: str
+    collection: Collection
+    records: Mapping[date, Sequence[Record]]
+    newest: date | None
+    fetched: Fetched | None
+    failure: VitalsError | None = None
+
+    def there(self, day: date) -> bool:
+        """Say whether a day has what this part is about: a main sleep, or a score."""
+        records = self.records.get(day, ())
+        if self.name == NIGHT:
+            return night(records).main is not None
+        return any(record.get("score") is not None for record in records)
+
+
+class Writer:
+    """Writes the parts of days, gathering units and notes on the way."""
+
+    def __init__(self, parts: Mapping[str, Part], *, today: date) -> None:
+        self._parts = parts
+        self._today = today
+        self.units: dict[str, object] = {}
+        self.notes: list[str] = [f"{part.name}: {part.failure}" for part in parts.values() if part.failure is not None]
+
+    def today(self) -> Answer:
+        """Return the parts of today, and under `missing` a word for each that is not there."""
+        found = {name: self._part(part, self._today) for name, part in self._parts.items()}
+        said: Answer = {name: value for name, value in found.items() if value is not None}
+        if absent := self._missing(self._today):
+            said["missing"] = absent
+        return said
+
+    def day(self, day: date) -> Answer:
+        """Return the same for one of the days before, whose night is not called last night."""
+        row: Answer = {"day": day.isoformat()}
+        for name, part in self._parts.items():
+            if (value := self._part(part, day)) is not None:
+                row[_plain_name(name)] = value
+        if absent := self._missing(day):
+            row["missing"] = {_plain_name(name): word for name, word in absent.items()}
+        return row
+
+    def _missing(self, day: date) -> dict[str, str]:
+        return {name: self._why(part, day) for name, part in self._parts.items() if not part.there(day)}
+
+    def _why(self, part: Part, day: date) -> str:
+        """Return one word for why a part is not there."""
+        if isinstance(part.failure, NotPermitted):
+            return "not_permitted"
+        if isinstance(part.failure, MembershipRequired):
+            return "no_membership"
+        if part.failure is not None or (part.fetched and not part.fetched.complete):
+            return "incomplete"
+        records = part.records.get(day, ())
+        if part.name == NIGHT:
+            if night(records).in_progress:
+                return "in_progress"
+            return "no_long_sleep" if records else "no_record"
+        if not records:
+            return "no_record"
+        return "not_computed_yet" if day >= self._today - _SCORED_LATE else "no_score"
+
+    def _part(self, part: Part, day: date) -> Answer | Record | None:
+        records = part.records.get(day, ())
+        if not records:
+            return None
+        if part.name != NIGHT:
+            return self._plain(part, records)[-1]
+        return self._night(part, night(records), self._parts[READINESS].records.get(day, ()))
+
+    def _night(self, part: Part, sorted_out: Night, readiness: Sequence[Record]) -> Answer:
+        said: Answer = {}
+        if sorted_out.main is not None:
+            said["main"] = self._plain(part, [_once(sorted_out.main, readiness)])[0]
+        if sorted_out.naps:
+            said["naps"] = self._plain(part, [_once(record, readiness) for record in sorted_out.naps])
+        if sorted_out.asleep_s is not None:
+            said["all_sleep_of_day"] = sorted_out.asleep_s
+            self.units["all_sleep_of_day"] = {"unit": "s", "kind": "measurement"}
+        if sorted_out.not_counted:
+            said["not_counted"] = [
+                {name: record.get(name) for name in ("type", "bedtime_start", "bedtime_end")}
+                for record in sorted_out.not_counted
+            ]
+        return said
+
+    def _plain(self, part: Part, records: Sequence[Record]) -> list[Record]:
+        delivered = Shape(part.collection, _UTC).deliver(records)
+        units = delivered["units"]
+        if isinstance(units, dict):
+            self.units |= merged(units, _plain_name(part.name))
+        data = delivered["data"]
+        return data if isinstance(data, list) else []
+
+
+def _plain_name(part: str) -> str:
+    return SLEEP if part == NIGHT else part
+
+
+def _once(sleep: Record, readiness: Sequence[Record]) -> Record:
+    """Leave a night's own readiness out where the day's record says the same."""
+    own = sleep.get("readiness")
+    if isinstance(own, dict) and any(_covers(record, own) for record in readiness[-1:]):
+        return {name: value for name, value in sleep.items() if name != "readiness"}
+    return sleep
+
+
+def _covers(record: Record, own: Mapping[str, object]) -> bool:
+    return all(name in record and record[name] == value for name, value in own.items())
