@@ -18,6 +18,7 @@ _KILLED: Final = "tests/vault/test_processes.py::"
 _OAUTH: Final = "tests/sources/test_oauth.py::"
 _REFRESH: Final = "tests/authserver/test_refresh.py::"
 _ROTATION: Final = "tests/vault/test_rotation.py::"
+_OUTCOMES: Final = "tests/vault/test_outcomes.py::"
 _SIMULATED: Final = "tests/tools/test_against_simulator.py::"
 _SYSTEM: Final = "tests/system/"
 _WINDOWS: Final = "tests/sources/test_windows.py::"
@@ -103,7 +104,7 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "A5": (_A + "test_a5_after_a_refused_renewal_every_tool_says_sign_in_and_no_number_goes_out",),
     "A6": (
         _A + "test_a6_a_permanent_400_is_tried_at_most_once_a_call_and_all_collections_share_the_pause",
-        _ROTATION + "test_a_permanent_failure_is_tried_at_most_once_a_call_and_the_pause_is_shared",
+        _OUTCOMES + "test_a_permanent_failure_is_tried_at_most_once_a_call_and_the_pause_is_shared",
     ),
     "A7": (_A + "test_a7_what_the_owner_unticked_is_refused_by_name_and_never_asked_for",),
     "A9": (
@@ -138,7 +139,7 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     ),
     "T5": (
         _T + "test_t5_a_lost_answer_is_one_attempt_one_explanation_and_then_silence_at_oura",
-        _ROTATION + "test_a_lost_answer_is_followed_by_one_attempt_one_explanation_and_silence_at_oura",
+        _OUTCOMES + "test_a_lost_answer_is_followed_by_one_attempt_one_explanation_and_silence_at_oura",
     ),
     "T6": (
         "tests/shell/test_processes.py::test_a_renewal_under_way_is_finished_before_the_process_ends",
