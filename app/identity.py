@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 SANDBOX_OWNER = "sandbox"
 READ_SCOPE = "health:read"
+CALLER = "vitals.caller"  # where the ASGI scope carries the `Caller`, from `web.bearer` to `tools.calling`
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 import httpx2
-from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from uvicorn.config import STARTUP_FAILURE
 
@@ -21,6 +20,7 @@ from app.store.base import Store
 from app.tools.server import build_mcp
 from app.tools.transport import McpAsgi
 from app.web.app import build_web
+from app.web.guard import MCP_BODY_BYTES
 from app.web.owner import OwnerPages
 from app.web.pages import Pages, static_routes
 
@@ -99,8 +99,7 @@ def assemble(parts: Parts) -> Starlette:
         public_url=public_url,
         version=__version__,
     )
-    # The Host and Origin headers are judged in `web.guard`, for every address alike.
-    mcp = McpAsgi(server, security=TransportSecuritySettings(enable_dns_rebinding_protection=False))
+    mcp = McpAsgi(server, max_body_bytes=MCP_BODY_BYTES)
     return build_web(
         public_url=public_url,
         mcp=mcp,

@@ -16,14 +16,12 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import PrivateAttr
 
 from app.errors import BadRequest, NotPermitted
-from app.identity import READ_SCOPE, Caller
+from app.identity import CALLER, READ_SCOPE, Caller
 from app.sources.base import Progress
 from app.sources.registry import Sources
 from app.tools.arguments import Argument, Given, check, schema
 from app.tools.failures import explain
 from app.tools.rendering import Answer, written
-
-CALLER = "vitals.caller"  # where the bearer middleware of `app.web` puts the Caller in the ASGI scope
 
 
 @dataclass(frozen=True, slots=True)

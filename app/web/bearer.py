@@ -8,12 +8,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import logs
 from app.authserver.verify import TokenInvalid
-from app.identity import READ_SCOPE, Caller
+from app.identity import CALLER, READ_SCOPE, Caller
 from app.web.replies import problem
 
 log = logs.get(__name__)
-
-CALLER = "vitals.caller"  # where the tools find the `Caller` in the ASGI scope
 
 _SCHEME = re.compile(r"bearer(?: |$)", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")  # RFC 6750 section 2.1, b64token

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult
 
-from app.identity import READ_SCOPE, Caller
+from app.identity import CALLER, READ_SCOPE, Caller
 from app.sources.base import Collection, DateKind, DateRange, Fetched, Progress, Record
 from app.sources.oura.catalog import COLLECTIONS
 from app.sources.registry import Sources
@@ -112,7 +112,7 @@ class Connector:
         async def report(done: float, total: float | None, words: str | None) -> None:
             self.progress.append((done, total, words))
 
-        scope = {} if self.caller is None else {"vitals.caller": self.caller}
+        scope = {} if self.caller is None else {CALLER: self.caller}
         request = SimpleNamespace(request=SimpleNamespace(scope=scope), session=SimpleNamespace(report_progress=report))
         context = Context[Any, Any](request_context=cast(Any, request))
         result = await self.server().call_tool(tool, dict(arguments), context)

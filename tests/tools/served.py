@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import anyio
 import uvicorn
-from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Message, Receive, Scope, Send
 
+from app.identity import CALLER
 from app.tools.transport import McpAsgi
+from app.web.guard import MCP_BODY_BYTES
 from tests.tools.fakes import Connector
 
 
@@ -27,14 +28,11 @@ async def served(connector: Connector) -> AsyncIterator[Served]:
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
     found = Served(f"http://127.0.0.1:{port}/mcp")
-    inner = McpAsgi(
-        connector.server(),
-        security=TransportSecuritySettings(allowed_hosts=[f"127.0.0.1:{port}"], allowed_origins=[]),
-    )
+    inner = McpAsgi(connector.server(), max_body_bytes=MCP_BODY_BYTES)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if connector.caller is not None:
-            scope["vitals.caller"] = connector.caller
+            scope[CALLER] = connector.caller
 
         async def watch(message: Message) -> None:
             if message["type"] == "http.response.start":
