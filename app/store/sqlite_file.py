@@ -5,8 +5,8 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,17 +87,24 @@ class SqliteFile:
 
 
 def _both(raw: sqlite3.Connection, sql: str, parameters: Mapping[str, object], then: str) -> tuple[Rows, int]:
-    raw.execute("BEGIN IMMEDIATE")
-    try:
+    with _transaction(raw):
         rows: Rows = raw.execute(sql, parameters).fetchall()
         if rows:
             raw.execute(then)
+    return rows, len(rows)
+
+
+@contextmanager
+def _transaction(raw: sqlite3.Connection) -> Iterator[None]:
+    """Do all of it or nothing."""
+    raw.execute("BEGIN IMMEDIATE")
+    try:
+        yield
         raw.execute("COMMIT")
     except BaseException:
         if raw.in_transaction:
             raw.execute("ROLLBACK")
         raise
-    return rows, len(rows)
 
 
 def _make_private(path: Path) -> None:
@@ -134,15 +141,12 @@ def _prepare(raw: sqlite3.Connection) -> None:
     # FULL: a commit survives a power cut. The successor of a single-use token must not be lost for a faster write.
     raw.execute("PRAGMA synchronous = FULL")
     raw.execute("PRAGMA secure_delete = ON")  # what was taken or has expired is overwritten, not just unlinked
-    raw.execute("BEGIN IMMEDIATE")
-    try:
+    with _transaction(raw):
         version = raw.execute("PRAGMA user_version").fetchone()[0]
         if version > _VERSION:
             raise StoreUnavailable("The data folder was written by a newer version of vitals. Install that one again.")
         for statement in _SCHEMA if version == 0 else ():
             raw.execute(statement)
-    finally:
-        raw.execute("COMMIT" if raw.in_transaction else "SELECT 1")
 
 
 def _unavailable(exc: sqlite3.Error | OSError) -> StoreUnavailable:

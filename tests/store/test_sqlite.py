@@ -11,6 +11,7 @@ import pytest
 
 from app.errors import StoreUnavailable
 from app.store.sqlite import SqliteStore
+from app.store.sqlite_file import _SCHEMA
 from tests.store.conftest import Clock
 
 pytestmark = pytest.mark.anyio
@@ -157,6 +158,19 @@ async def test_a_file_that_is_no_database_is_refused_in_words(path: Path, clock:
 
     with pytest.raises(StoreUnavailable, match=r"SQLITE_NOTADB.*damaged: restore it"):
         SqliteStore(path, now=clock)
+
+
+async def test_a_file_whose_making_was_interrupted_is_made_anew_at_the_next_start(
+    path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("app.store.sqlite_file._SCHEMA", (*_SCHEMA[:2], "no statement", *_SCHEMA[2:]))  # a full disk, say
+        with pytest.raises(StoreUnavailable):
+            SqliteStore(path, now=clock)
+
+    store = SqliteStore(path, now=clock)
+    await store.put("a", b"1")
+    await store.aclose()
 
 
 async def test_a_folder_that_cannot_be_made_is_refused_in_words(tmp_path: Path, clock: Clock) -> None:
