@@ -1,7 +1,7 @@
 """What a source is: its collections, the question put to one, and what came back."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from typing import Protocol
@@ -106,7 +106,6 @@ class Fetched:
     pagination_cycle: bool = False
     rate_limited: bool = False  # a 429 was met and waited out, or ended a window
     failures: tuple[str, ...] = ()  # one sentence for each window that did not arrive
-    scopes_refused: frozenset[str] = field(default_factory=frozenset)
 
 
 class Source(Protocol):

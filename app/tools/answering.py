@@ -128,8 +128,6 @@ def _arrival(fetched: Fetched) -> Answer:
         said["rate_limited"] = True
     if fetched.failures:
         said["failures"] = list(fetched.failures)
-    if fetched.scopes_refused:
-        said["not_permitted"] = sorted(fetched.scopes_refused)
     return said
 
 

@@ -97,5 +97,4 @@ def _joined(one: Fetched, other: Fetched) -> Fetched:
         pagination_cycle=one.pagination_cycle or other.pagination_cycle,
         rate_limited=one.rate_limited or other.rate_limited,
         failures=(*one.failures, *other.failures),
-        scopes_refused=one.scopes_refused | other.scopes_refused,
     )
