@@ -1,4 +1,4 @@
-"""Callers who leave, and processes that stop or stand still: the successor is stored in the end, or never sent for."""
+"""Callers who leave, and processes that stop or stand still: stored in the end, or nothing was sent."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
