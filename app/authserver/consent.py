@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from app.authserver.records import Client
+from app.authserver.redirects import LOOPBACK_HOSTS
 
 NAME_MAX_CHARS = 60
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and a sign that show nothing
 _MARKS = 2  # that may stand on one letter; more of them climb over the lines around the name
 _APPS = {"cursor": "the Cursor app on this computer"}  # the one scheme that `redirects` lets in beside https and http
@@ -51,7 +51,7 @@ def destination(redirect_uri: str) -> Destination:
         return Destination(_APPS.get(parts.scheme, f"an app on this computer ({parts.scheme}:)"), None, True)
     host = _ascii(parts.hostname or "")
     where = f"{host}:{parts.port}" if parts.port else host
-    if host in _LOOPBACK:
+    if host in LOOPBACK_HOSTS:
         return Destination("this computer", where, True)
     return Destination(where, None, False)
 

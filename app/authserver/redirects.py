@@ -20,7 +20,7 @@ CURSOR_REDIRECT = "cursor://anysphere.cursor-mcp/oauth/callback"
 Any program can claim a private-use scheme on the owner's machine, so every other one is refused: apps have loopback.
 """
 
-_LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})  # as `urlsplit` gives them
 _LOOPBACK = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(?::([0-9]{1,5}))?((?:[/?].*)?)")
 PLAIN_HOST = re.compile(r"[A-Za-z0-9._\-]+|[0-9A-Fa-f:.]+")  # a name or an IPv6 address, as `hostname` gives it
 _URI_CHARACTERS = re.compile(r"(?:[A-Za-z0-9\-._~:/?\[\]@!$&'()+,;=]|%[0-9A-Fa-f]{2})+")
@@ -70,7 +70,7 @@ def check_redirect(uri: object) -> str:
         raise BadRedirect("A redirect URI must write its host in plain ASCII, without percent-encoding.")
     if "@" in parts.netloc:
         raise BadRedirect("A redirect URI must not have a user name or password.")
-    if parts.scheme == "http" and host not in _LOOPBACK_HOSTS:
+    if parts.scheme == "http" and host not in LOOPBACK_HOSTS:
         raise BadRedirect("A redirect URI over http must point to localhost, 127.0.0.1 or [::1].")
     if any(name in _ANSWER_PARAMETERS for name, _ in parse_qsl(parts.query, keep_blank_values=True)):
         raise BadRedirect(f"A redirect URI must not carry {', '.join(sorted(_ANSWER_PARAMETERS))} in its query.")

@@ -18,12 +18,11 @@ from app.authserver.endpoints import Endpoints
 from app.authserver.grants import Grants
 from app.authserver.metadata import metadata_routes
 from app.authserver.protocol import Rooms
+from app.authserver.redirects import LOOPBACK_HOSTS
 from app.authserver.resources import Resource
 from app.authserver.tokens import Tokens
 from app.authserver.verify import Verifier
 from app.store.base import Store
-
-_LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class AuthServer:
@@ -51,7 +50,7 @@ class AuthServer:
         self.issuer = issuer
         self.resource = resource
         host = urlsplit(issuer).hostname
-        loopback_host = host if host in _LOOPBACK_HOSTS else None
+        loopback_host = host if host in LOOPBACK_HOSTS else None
         fetch = fetch_document or DocumentFetcher(loopback_host=loopback_host)
         documents = Documents(store, fetch, loopback_host=loopback_host, now=now)
         self.clients = Clients(store, documents, now=now)

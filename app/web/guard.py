@@ -6,10 +6,10 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.authserver.redirects import LOOPBACK_HOSTS
 from app.web.replies import problem
 
 _DEFAULT_PORTS = {"https": 443, "http": 80}
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 MCP_PATHS = frozenset({"/mcp", "/mcp/"})
 ANY_HOST_PATHS = frozenset({"/healthz", "/readyz"})  # a platform's probe asks by the machine's own address
@@ -20,11 +20,12 @@ FORM_BODY_BYTES = 64 * 1024  # forms and registrations; the longest honest one i
 def known_hosts(public_url: str) -> frozenset[str]:
     """Return every value of the Host header that means this service."""
     parts = urlsplit(public_url)
-    host = parts.netloc
     default = _DEFAULT_PORTS[parts.scheme]
-    if parts.hostname in {"127.0.0.1", "localhost", "::1"}:
-        return frozenset(f"{name}:{parts.port or default}" for name in _LOOPBACK)
-    return frozenset({host, f"{host}:{default}"} if parts.port is None else {host})
+    host = parts.hostname or ""
+    hosts = LOOPBACK_HOSTS if host in LOOPBACK_HOSTS else {host}
+    names = {f"[{name}]" if ":" in name else name for name in hosts}
+    known = {f"{name}:{parts.port or default}" for name in names}
+    return frozenset(known | names if parts.port in {None, default} else known)
 
 
 class HostCheck:
@@ -58,7 +59,7 @@ class OriginCheck:
     def __init__(self, app: ASGIApp, *, public_url: str) -> None:
         self.app = app
         self.own = public_url
-        self.local = urlsplit(public_url).hostname in {"127.0.0.1", "localhost", "::1"}
+        self.local = urlsplit(public_url).hostname in LOOPBACK_HOSTS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -77,7 +78,7 @@ class OriginCheck:
             return False
         try:
             parts = urlsplit(origin)
-            return parts.scheme in _DEFAULT_PORTS and parts.hostname in {"127.0.0.1", "localhost", "::1"}
+            return parts.scheme in _DEFAULT_PORTS and parts.hostname in LOOPBACK_HOSTS
         except ValueError:
             return False
 

@@ -49,6 +49,11 @@ async def test_on_loopback_every_name_of_loopback_is_ours(host: str) -> None:
     assert (await Web(LOCAL).ask("GET", "/page", headers={"host": host})).status_code == 200
 
 
+@pytest.mark.parametrize("host", ["localhost", "localhost:80", "[::1]"])
+async def test_at_the_usual_port_a_browser_leaves_the_port_out(host: str) -> None:
+    assert (await Web("http://127.0.0.1").ask("GET", "/page", headers={"host": host})).status_code == 200
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1:8001", "localhost", "rebound.example:8000"])
 async def test_on_loopback_another_port_or_name_is_not(host: str) -> None:
     assert (await Web(LOCAL).ask("GET", "/page", headers={"host": host})).status_code == 421
