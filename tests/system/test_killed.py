@@ -55,7 +55,7 @@ def test_killed_before_anything_was_sent_nothing_is_lost(backend: Backend, tmp_p
         with vitals("serve", env=env, folder=tmp_path / "killed", port=port) as process:
             app = anyio.run(signed_in, process)
             oura.simulator.expire_access_tokens()
-            oura.simulator.faults.add("hold", "/v2/*")  # the 401 that would lead to a renewal
+            oura.simulator.faults.add("hold", "/v2/*", times=None)  # each 401 that would lead to a renewal
 
             async def kill_while_oura_keeps_its_401() -> None:
                 async with app_through(process, app) as asking, anyio.create_task_group() as group:
