@@ -36,7 +36,7 @@ class TokenRejected(CallerError):
 
 
 class TokenAnswer(dict[str, object]):
-    """The JSON of a successful token response. Its repr is empty: Authlib logs the object at debug level."""
+    """The JSON of a successful token response. Its repr shows nothing, so that no log line can show it either."""
 
     def __repr__(self) -> str:
         return "<token answer>"

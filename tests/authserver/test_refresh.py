@@ -1,11 +1,13 @@
 """/token with a refresh token: rotation, the window for parallel hosts, and what happens to a thief."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
 from app.authserver.grants import REFRESH_LIFE_S
+from app.authserver.records import to_json, token_hash
 from app.authserver.tokens import ACCESS_LIFE_S, GRACE_S
 from app.errors import StoreUnavailable
 from app.store.sqlite import SqliteStore
@@ -292,6 +294,22 @@ async def test_the_store_alone_cannot_open_a_kept_answer(stage: Stage) -> None:
     (theirs,) = [name async for name, _ in stage.store.scan("answer:") if name != key]
     await stage.store.put(theirs, sealed)
     assert (await stage.refresh(other)).json()["error"] == "invalid_grant"
+
+
+async def test_an_answer_opens_for_the_token_that_it_was_made_for_and_no_other(stage: Stage) -> None:
+    held, other = await stage.connect(), await stage.connect()
+    await stage.refresh(held)
+    rotated = await stage.server.tokens.find_refresh(held["refresh_token"])
+    theirs = await stage.server.tokens.find_refresh(other["refresh_token"])
+    assert rotated is not None
+    assert theirs is not None
+    # Someone who can write to the store points another app's token at the same answer.
+    forged = replace(theirs, rotated_at=rotated.rotated_at, successor=rotated.successor)
+    await stage.store.put(f"refresh:{token_hash(other['refresh_token'])}", to_json(forged))
+
+    answer = await stage.refresh(other)
+
+    assert answer.json()["error"] == "invalid_grant"
 
 
 async def test_an_answer_is_not_kept_longer_than_the_window(stage: Stage) -> None:

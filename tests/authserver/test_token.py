@@ -11,8 +11,9 @@ import anyio.lowlevel
 import pytest
 
 from app.authserver.codes import CODE_LIFE_S
+from app.authserver.tokens import TokenAnswer, TokenRejected
 from app.store.sqlite import SqliteStore
-from tests.authserver.stage import OWNER, REDIRECT, RESOURCE, Clock, Stage, asked, redemption, staged
+from tests.authserver.stage import OWNER, REDIRECT, RESOURCE, VERIFIER, Clock, Stage, asked, redemption, staged
 
 pytestmark = pytest.mark.anyio
 
@@ -108,6 +109,19 @@ async def test_a_code_lives_sixty_seconds(stage: Stage) -> None:
 
     assert CODE_LIFE_S == 60
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
+
+
+async def test_an_expired_code_is_refused_even_if_the_store_still_has_it(stage: Stage) -> None:
+    client_id = await stage.public_client()
+    code = await stage.code(client_id)
+    ((key, raw),) = [each async for each in stage.store.scan("code:")]
+    await stage.store.put(key, raw)  # no lifetime
+
+    stage.clock.pass_s(CODE_LIFE_S)
+
+    assert (await stage.redeem(client_id, code)).json()["error"] == "invalid_grant"
+    with pytest.raises(TokenRejected):  # also should it expire between the two looks at it
+        await stage.server.codes.redeem(code)
 
 
 @pytest.mark.parametrize("later_s", [0, 59, 600])
@@ -318,6 +332,34 @@ async def test_a_body_that_is_no_form_is_a_json_error(stage: Stage, path: str, b
     assert answer.headers["cache-control"] == "no-store"
 
 
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    ("media", "more", "good"),
+    [
+        pytest.param(FORM, "", True, id="a form"),
+        pytest.param("Application/X-WWW-Form-Urlencoded ; charset=utf-8", "", True, id="a form, written otherwise"),
+        pytest.param("text/plain", "", False, id="what a foreign page can send without asking"),
+        pytest.param("application/json", "", False, id="called JSON"),
+        pytest.param(FORM, "&code_verifier=" + VERIFIER, False, id="verifier repeated"),
+        pytest.param(FORM, "&grant_type=authorization_code", False, id="grant type repeated"),
+        pytest.param(FORM, "&unknown=1&unknown=2", False, id="unknown parameter repeated"),
+    ],
+)
+async def test_a_good_request_must_also_be_sent_as_a_form_with_each_parameter_once(
+    stage: Stage, media: str, more: str, good: bool
+) -> None:
+    client_id = await stage.public_client()
+    form = redemption(client_id, await stage.code(client_id))
+    body = "&".join(f"{name}={quote_plus(value)}" for name, value in form.items()) + more
+
+    answer = await stage.http.post("/token", content=body, headers={"content-type": media})
+
+    assert answer.status_code == (200 if good else 400)
+    assert answer.json().get("error") == (None if good else "invalid_request")
+
+
 async def test_a_large_form_is_a_413(stage: Stage) -> None:
     answer = await stage.token(grant_type="authorization_code", code="x" * 70_000)
 
@@ -382,6 +424,12 @@ async def test_neither_the_store_nor_the_log_holds_a_token_a_code_or_a_secret(
     for value in values:
         assert len(value) >= 43
         assert not any(value in text for text in [*stored, caplog.text, *map(str, caplog.records)])
+
+
+def test_a_token_answer_does_not_show_itself() -> None:
+    answer = TokenAnswer(access_token="vat_secret")
+
+    assert "secret" not in f"{answer!r} {answer} {[answer]}"
 
 
 async def test_the_store_out_of_reach_is_a_503_not_a_guess(stage: Stage) -> None:
