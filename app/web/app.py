@@ -61,11 +61,7 @@ def build_web(
     async def failed(request: Request, exc: Exception) -> Response:
         if request.url.path.startswith(_FOR_PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
             return for_error(exc)
-        if isinstance(exc, HTTPException):
-            return await pages.http_error(request, exc)
-        if isinstance(exc, StoreUnavailable):
-            return await pages.store_unavailable(request, exc)
-        return await pages.failure(request, exc)
+        return pages.for_error(exc)
 
     paths = [route.path for route in every if isinstance(route, Route)]
     app = Starlette(

@@ -8,11 +8,12 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
+
+from app.errors import StoreUnavailable
 
 _HERE = Path(__file__).parent
 _STATIC = _HERE / "static"
@@ -23,16 +24,13 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
     "frame-ancestors 'none'; base-uri 'none'"
 )
+# The other headers that every answer carries are those of `headers.Outermost`.
 _HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-    "X-Frame-Options": "DENY",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
     # Not no-referrer: under it browsers send `Origin: null` even with a post to ourselves, and then our own form could
     # not be told from a foreign one (Fetch standard, "append a request `Origin` header"). Other sites get nothing.
     "Referrer-Policy": "same-origin",
 }
-_HSTS = {"Strict-Transport-Security": "max-age=31536000"}
 
 _WORDS = {
     403: ("Not allowed", "This page is not for you, or your browser did not send what shows that it is."),
@@ -41,6 +39,14 @@ _WORDS = {
     413: ("Too large", "The request is larger than this server takes."),
     421: ("Wrong address", "This server does not answer under that host name."),
 }
+_STORE_UNAVAILABLE = (
+    "The store does not answer",
+    "This server cannot reach its own records at the moment, so it lets nobody in. Try again in a minute.",
+)
+_FAILURE = (
+    "Something broke here",
+    "The fault is ours, not yours. Nothing was changed by it. Try again, and look into the server's log.",
+)
 
 
 class Pages:
@@ -66,40 +72,29 @@ class Pages:
             sandbox=sandbox,
             asset=_asset_names().__getitem__,
         )
-        self._headers = _HEADERS | (_HSTS if public_url.startswith("https:") else {})
 
     def __call__(
         self, template: str, /, *, status: int = 200, headers: Mapping[str, str] | None = None, **context: object
     ) -> Response:
         """Render one page."""
         html = self._environment.get_template(template).render(context)
-        return HTMLResponse(html, status, headers={**self._headers, **(headers or {})})
+        return HTMLResponse(html, status, headers={**_HEADERS, **(headers or {})})
 
-    async def http_error(self, _request: Request, exc: Exception) -> Response:
-        """Answer an `HTTPException` of a route with a page; its detail is ours to word, so it is not shown."""
-        status = exc.status_code if isinstance(exc, HTTPException) else 500
-        headers = exc.headers if isinstance(exc, HTTPException) else None
-        title, text = _WORDS.get(status, (HTTPStatus(status).phrase, "The request could not be answered."))
+    def for_error(self, exc: Exception) -> Response:
+        """Answer for an exception that no route handled: the same table as `replies.for_error`, for people.
+
+        Nothing of its text is shown: it may be meant for others, or hold what nobody should read.
+        """
+        if isinstance(exc, StoreUnavailable):
+            return self._message(503, *_STORE_UNAVAILABLE, {"Retry-After": "30"})
+        if isinstance(exc, HTTPException):
+            status = exc.status_code
+            words = _WORDS.get(status, (HTTPStatus(status).phrase, "The request could not be answered."))
+            return self._message(status, *words, exc.headers)
+        return self._message(500, *_FAILURE)
+
+    def _message(self, status: int, title: str, text: str, headers: Mapping[str, str] | None = None) -> Response:
         return self("message.html", status=status, headers=headers, title=title, text=text)
-
-    async def store_unavailable(self, _request: Request, _exc: Exception) -> Response:
-        """Answer a `StoreUnavailable` that reached the edge of a page."""
-        return self(
-            "message.html",
-            status=503,
-            headers={"Retry-After": "30"},
-            title="The store does not answer",
-            text="This server cannot reach its own records at the moment, so it lets nobody in. Try again in a minute.",
-        )
-
-    async def failure(self, _request: Request, _exc: Exception) -> Response:
-        """Answer a fault of ours; what it was stands in the log."""
-        return self(
-            "message.html",
-            status=500,
-            title="Something broke here",
-            text="The fault is ours, not yours. Nothing was changed by it. Try again, and look into the server's log.",
-        )
 
 
 class _Static(StaticFiles):

@@ -9,17 +9,17 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import httpx2
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from app.authserver.server import AuthServer
 from app.authserver.signin import SignIn
-from app.errors import StoreUnavailable
 from app.identity import SANDBOX_OWNER, owner_key
 from app.sources.oura.account import Account, account
 from app.sources.oura.oauth import OuraOAuth
 from app.store.crypto import Keys
 from app.store.sqlite import SqliteStore
 from app.vault.connections import Connections
+from app.web.app import build_web
 from app.web.owner import OwnerPages
 from app.web.pages import Pages, static_routes
 from tests.signin.oura import API, AUTHORIZE, OWNER, REVOKE_URLS, TOKEN_URLS, Oura
@@ -207,9 +207,15 @@ async def staged(
             public_url=public_url,
             scopes=SCOPES,
         )
-        app = Starlette(
+        app = build_web(
+            public_url=public_url,
+            mcp=Response(status_code=204),  # no app asks anything here
+            verify=authserver.verifier.verify,
+            ping=store.ping,
+            version="0",
+            pages=pages,
             routes=[*authserver.routes(), *signin.routes(), *owner_pages.routes(), *static_routes()],
-            exception_handlers={HTTPException: pages.http_error, StoreUnavailable: pages.store_unavailable},
+            lifespan=_no_lifespan,
         )
         stage = Stage(app, store, connections, authserver, oura, clock, public_url)
         try:
@@ -218,6 +224,11 @@ async def staged(
             for browser in stage._open:
                 await browser.aclose()
             await store.aclose()
+
+
+@asynccontextmanager
+async def _no_lifespan(_app: Starlette) -> AsyncIterator[None]:
+    yield
 
 
 def request_in(fields: Mapping[str, str]) -> dict[str, str]:

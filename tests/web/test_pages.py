@@ -6,16 +6,12 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
 from app.errors import StoreUnavailable
 from app.web import pages as pages_module
 from app.web.overview import moment
-from app.web.pages import Pages, static_routes
+from app.web.pages import Pages
 from tests.signin.stage import PUBLIC_URL, staged
 
 pytestmark = pytest.mark.anyio
@@ -169,18 +165,6 @@ def test_text_stands_out_from_its_ground_in_both_schemes(scheme: int, ink: str, 
     assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
-async def _answer(exc: Exception) -> httpx2.Response:
-    async def fails(_request: Request) -> Response:
-        raise exc
-
-    pages = Pages(public_url=PUBLIC_URL)
-    handlers = {HTTPException: pages.http_error, StoreUnavailable: pages.store_unavailable, 500: pages.failure}
-    app = Starlette(routes=[Route("/x", fails), *static_routes()], exception_handlers={**handlers})
-    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
-    async with httpx2.AsyncClient(transport=transport, base_url=PUBLIC_URL) as http:
-        return await http.get("/x")
-
-
 @pytest.mark.parametrize(
     ("exc", "status", "words"),
     [
@@ -191,19 +175,19 @@ async def _answer(exc: Exception) -> httpx2.Response:
         pytest.param(RuntimeError("SECRET"), 500, "The fault is ours", id="bug"),
     ],
 )
-async def test_an_error_has_a_page_of_ours_that_tells_nothing_of_the_inside(
-    exc: Exception, status: int, words: str
-) -> None:
-    page = await _answer(exc)
+def test_an_error_has_a_page_of_ours_that_tells_nothing_of_the_inside(exc: Exception, status: int, words: str) -> None:
+    page = Pages(public_url=PUBLIC_URL).for_error(exc)
 
     assert page.status_code == status
-    assert words in page.text
-    assert "SECRET" not in page.text
+    assert words in bytes(page.body).decode()
+    assert b"SECRET" not in page.body
     assert page.headers["content-security-policy"]
 
 
-async def test_an_error_keeps_the_headers_that_belong_to_it() -> None:
-    assert (await _answer(HTTPException(405, headers={"Allow": "GET"}))).headers["allow"] == "GET"
+def test_an_error_keeps_the_headers_that_belong_to_it() -> None:
+    page = Pages(public_url=PUBLIC_URL).for_error(HTTPException(405, headers={"Allow": "GET"}))
+
+    assert page.headers["allow"] == "GET"
 
 
 @pytest.mark.parametrize(
