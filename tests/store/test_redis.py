@@ -57,6 +57,44 @@ async def test_a_lease_leaves_nothing_behind_but_the_counter(server: RedisServer
     await store.aclose()
 
 
+async def test_who_stood_still_before_drawing_its_number_does_not_hold_a_lease_that_is_anothers_by_then(
+    server: RedisServer, raw: Redis, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sleeper, other = RedisStore(server.url, now=clock), RedisStore(server.url, now=clock)
+    draw, taken = sleeper._redis.incr, other.lease("a", ttl_s=30, wait_s=0)
+
+    async def draw_late(key: str) -> int:
+        await raw.delete("vitals:lease:a")  # its time has run out
+        await taken.__aenter__()
+        return int(await draw(key))
+
+    monkeypatch.setattr(sleeper._redis, "incr", draw_late)
+
+    with pytest.raises(StoreUnavailable):
+        async with sleeper.lease("a", ttl_s=30, wait_s=0):
+            pytest.fail("two holders, the later number with the one whose time is up")
+
+    await taken.__aexit__(None, None, None)
+    await sleeper.aclose()
+    await other.aclose()
+
+
+async def test_a_key_that_redis_names_twice_is_given_once(
+    server: RedisServer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = RedisStore(server.url, now=clock)
+    await store.put("a", b"1")
+    rounds = [(7, [b"vitals:record:a"]), (0, [b"vitals:record:a"])]  # as while its table grows
+
+    async def scan(*_: object, **__: object) -> tuple[int, list[bytes]]:
+        return rounds.pop(0)
+
+    monkeypatch.setattr(store._redis, "scan", scan)
+
+    assert [pair async for pair in store.scan("")] == [("a", b"1")]
+    await store.aclose()
+
+
 async def test_two_prefixes_share_a_server_without_meeting(server: RedisServer, clock: Clock) -> None:
     one, two = RedisStore(server.url, now=clock, prefix="a*:"), RedisStore(server.url, now=clock, prefix="ab:")
     await one.put("x", b"1")

@@ -166,6 +166,7 @@ def lapse(place: Place, clock: Clock, machine: Machine) -> Lapse:
     return lapse
 
 
+@pytest.mark.parametrize("lost_after_s", [5, 31], ids=["lease lost early", "lease run out"])
 @pytest.mark.parametrize("step", ["leased", "decided"])
 async def test_a_holder_that_slept_through_its_lease_sends_nothing_after_another_was_here(
     machine: Machine,
@@ -173,6 +174,7 @@ async def test_a_holder_that_slept_through_its_lease_sends_nothing_after_another
     oura: SingleUse,
     lapse: Lapse,
     step: str,
+    lost_after_s: float,
 ) -> None:
     stop = Stop(step)
     sleeper = machines(checkpoint=stop)
@@ -187,7 +189,7 @@ async def test_a_holder_that_slept_through_its_lease_sends_nothing_after_another
         async with anyio.create_task_group() as group:
             group.start_soon(sleep)
             await stop.reached.wait()
-            await lapse(31)
+            await lapse(lost_after_s)
             oura.faults = ["500"]  # the other tried, in vain: nothing of the connection has changed
             with pytest.raises(Exception, match="500"):
                 await machine.rotation.access_token(ADA)

@@ -69,6 +69,22 @@ async def test_the_answer_is_stored_with_everything_the_next_refresh_needs(
     assert oura.presented == ["refresh-0", "refresh-1"]
 
 
+async def test_the_life_of_a_token_is_counted_from_before_it_was_asked_for(
+    machine: Machine, oura: SingleUse, clock: Clock
+) -> None:
+    asked_at = clock()
+
+    async def think() -> None:
+        clock.at += 10
+
+    oura.meanwhile = think
+
+    await machine.rotation.access_token(ADA)
+
+    stored = await machine.load()
+    assert (stored.obtained_at, stored.expires_at) == (asked_at, asked_at + 86_400)
+
+
 async def test_an_answer_without_scopes_or_refresh_token_keeps_the_stored_ones(
     machine: Machine, oura: SingleUse
 ) -> None:

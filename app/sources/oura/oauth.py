@@ -16,7 +16,7 @@ from app.sources.oura.token_wire import Rejection, parse_tokens
 from app.vault.outcomes import NotSent, OutcomeUnknown, RefreshMisconfigured, RefreshRefused, TokenAnswer
 
 _TIMEOUT: Final = httpx2.Timeout(15.0, connect=5.0)
-_DEADLINE_S: Final = 15.0  # one request, body included; below the vault's deadline from spend to store
+_DEADLINE_S: Final = 15.0  # one request, body included; the vault ends a renewal after as long, whatever was asked
 _LARGEST_BODY: Final = 64 * 1024
 
 
