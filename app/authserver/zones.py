@@ -1,11 +1,9 @@
 """The owner's time zone as a browser or a person names it."""
 
-from zoneinfo import available_timezones
-
 from app.errors import BadRequest
+from app.zones import find_zone
 
 ZONE_MAX_CHARS = 64
-_NAMES = {name.casefold(): name for name in available_timezones()}
 
 
 class BadZone(BadRequest):
@@ -21,7 +19,7 @@ def parse_zone(typed: str) -> str | None:
     wanted = typed.strip().replace(" ", "_")
     if not wanted:
         return None
-    name = _NAMES.get(wanted.casefold())
+    name = find_zone(wanted)
     if name is None:
         raise BadZone(
             f"“{typed.strip()[:ZONE_MAX_CHARS]}” is not the name of a time zone. Write it like Europe/Helsinki, or "

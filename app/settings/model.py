@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from app.identity import SANDBOX_OWNER, normalise_email, owner_key
 from app.settings import addresses
 from app.settings.secret_key import weakness
+from app.zones import find_zone
 
 
 def _listed(value: object) -> object:
@@ -39,10 +40,10 @@ def _secrets(values: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
 def _zone(value: object) -> object:
     if not isinstance(value, str):
         return value
-    try:
-        return ZoneInfo(value)
-    except (OSError, ValueError, KeyError):  # unknown, malformed, or a path
-        raise ValueError("is not a zone this machine knows") from None
+    name = find_zone(value)
+    if name is None:
+        raise ValueError("is not a zone this machine knows")
+    return ZoneInfo(name)
 
 
 def _own_origin(value: str) -> str:

@@ -4,15 +4,14 @@ Everything below this module works with `date` and `datetime`, never with the te
 injected clock in the owner's zone; the server's own zone is never asked.
 """
 
-import functools
 import re
-import zoneinfo
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from app.errors import BadRequest
 from app.tools.arguments import near, quoted
+from app.zones import find_zone, known_zones
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}.*")
@@ -107,20 +106,12 @@ def zone_named(name: str) -> ZoneInfo:
     Raises:
         BadRequest: No such zone.
     """
-    known = _zones()
-    found = known.get(name.casefold())
+    found = find_zone(name)
     if found is None:
-        close = near(name, list(known.values()))
+        close = near(name, known_zones())
         hint = f" Did you mean {close[0]}?" if close else ""
         raise BadRequest(f"timezone={quoted(name)} is not an IANA zone.{hint} Write one such as Europe/Lisbon.")
     return ZoneInfo(found)
-
-
-@functools.cache
-def _zones() -> dict[str, str]:
-    # Only listed names, since ZoneInfo opens any file under its path; and not the files that are the server's own zone.
-    names = zoneinfo.available_timezones() - {"localtime", "posixrules", "Factory"}
-    return {name.casefold(): name for name in names}
 
 
 def _instant(name: str, word: str, zone: ZoneInfo) -> Moment:

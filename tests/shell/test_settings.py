@@ -147,6 +147,7 @@ def test_redis_without_a_key_is_refused() -> None:
         ("TIMEZONE", "Mars/Olympus"),
         ("TIMEZONE", "../../etc/passwd"),
         ("TIMEZONE", "/etc/localtime"),
+        ("TIMEZONE", "localtime"),
         ("PORT", "eighty"),
         ("PORT", "0"),
         ("PORT", "70000"),
