@@ -92,14 +92,17 @@ async def test_the_page_of_a_session_that_is_over_does_nothing(vitals: Vitals) -
     assert (await ask(vitals, tokens["access_token"], "health_check")).status_code == 200
 
 
-async def test_a_stolen_session_cookie_alone_opens_no_page(vitals: Vitals) -> None:
+async def test_a_stolen_session_cookie_opens_no_page_in_another_browser(vitals: Vitals) -> None:
     page = await open_connections(vitals)
     thief = vitals.http()
+    await thief.get(f"{URL}/connections")  # now it has a cookie of ours, as every browser
     stolen = page._http.cookies.get("__Host-vitals-owner")
     assert stolen is not None
+    thief.cookies.set("__Host-vitals-owner", stolen, domain="vitals.test", path="/")
 
-    answer = await thief.get(f"{URL}/connections", headers={"cookie": f"__Host-vitals-owner={stolen}"})
+    answer = await thief.get(f"{URL}/connections")
 
+    assert answer.request.headers["cookie"].count("__Host-") == 2
     assert "/connections/disconnect" in page.page
     assert "/connections/disconnect" not in answer.text
 

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from tests.app_under_test import URL, Vitals, running_app
-from tests.attacks.attacker import CHALLENGE, REDIRECT, ask, client_id, connected
+from tests.attacks.attacker import CHALLENGE, REDIRECT, ask, authorize, client_id, connected, redeem, refresh
 
 pytestmark = pytest.mark.anyio
 
@@ -81,54 +81,55 @@ async def test_no_form_query_or_header_is_a_fault_of_ours(vitals: Vitals, seed: 
         assert answer.status_code < 500, (address, sent[:500], headers)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"[" * 30_000,
-        b'{"a":' * 10_000 + b"1" + b"}" * 10_000,
-        b'{"redirect_uris":' + b"9" * 5_000 + b"}",
-        b'{"redirect_uris":NaN}',
-        b'{"redirect_uris":["\\ud800"]}',
-        b'{"redirect_uris":[{}]}',
-        b'{"redirect_uris":[null]}',
-        b'{"redirect_uris":{"0":"https://a.example/"}}',
-        b'{"redirect_uris":["https://a.example/"],"client_name":{"a":1}}',
-        b'{"redirect_uris":["https://a.example/"],"token_endpoint_auth_method":["none"]}',
-        b'{"redirect_uris":["https://a.example/"],"grant_types":"authorization_code"}',
-        b'{"redirect_uris":["https://a.example/"],"response_types":[[]]}',
-        json.dumps({"redirect_uris": ["https://a.example/"] * 21}).encode(),
-        json.dumps({"redirect_uris": ["https://a.example/" + "a" * 1_024]}).encode(),
-        b"\xff\xfe{\0}\0",
-        b"null",
-        b"",
-        b'{"a":"' + b"x" * 70_000 + b'"}',
-    ],
+REGISTRATIONS = (
+    b"[" * 30_000,
+    b'{"a":' * 10_000 + b"1" + b"}" * 10_000,
+    b'{"redirect_uris":' + b"9" * 5_000 + b"}",
+    b'{"redirect_uris":NaN}',
+    b'{"redirect_uris":["\\ud800"]}',
+    b'{"redirect_uris":[{}]}',
+    b'{"redirect_uris":[null]}',
+    b'{"redirect_uris":{"0":"https://a.example/"}}',
+    b'{"redirect_uris":["https://a.example/"],"client_name":{"a":1}}',
+    b'{"redirect_uris":["https://a.example/"],"token_endpoint_auth_method":["none"]}',
+    b'{"redirect_uris":["https://a.example/"],"grant_types":"authorization_code"}',
+    b'{"redirect_uris":["https://a.example/"],"response_types":[[]]}',
+    json.dumps({"redirect_uris": ["https://a.example/"] * 21}).encode(),
+    json.dumps({"redirect_uris": ["https://a.example/" + "a" * 1_024]}).encode(),
+    b"\xff\xfe{\0}\0",
+    b"null",
+    b"",
+    b'{"a":"' + b"x" * 70_000 + b'"}',
 )
-async def test_no_registration_is(vitals: Vitals, body: bytes) -> None:
-    answer = await vitals.http().post(f"{URL}/register", content=body, headers={"content-type": "application/json"})
-
-    assert answer.status_code in {400, 413}
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"[" * 100_000,
-        b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
-        b'{"jsonrpc":"2.0","id":' + b"9" * 5_000 + b',"method":"tools/list"}',
-        b'{"jsonrpc":"2.0","id":"\\ud800","method":"tools/list"}',
-        b"[" + b",".join([b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'] * 100) + b"]",
-        b"null",
-        b"\xef\xbb\xbf{}",
-        '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'.encode("utf-16"),
-        b"a" * 5_000_000,
-        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"../x","arguments":[]}}',
-        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"health_query","arguments":'
-        b'{"collection":"../../../v2/usercollection/sleep?x#y","timezone":"../../etc/passwd"}}}',
-    ],
+async def test_no_registration_is(vitals: Vitals) -> None:
+    http = vitals.http()
+    for body in REGISTRATIONS:
+        answer = await http.post(f"{URL}/register", content=body, headers={"content-type": "application/json"})
+
+        assert answer.status_code in {400, 413}, body[:100]
+
+
+MESSAGES = (
+    b"[" * 100_000,
+    b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+    b'{"jsonrpc":"2.0","id":' + b"9" * 5_000 + b',"method":"tools/list"}',
+    b'{"jsonrpc":"2.0","id":"\\ud800","method":"tools/list"}',
+    b"[" + b",".join([b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'] * 100) + b"]",
+    b"null",
+    b"\xef\xbb\xbf{}",
+    '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'.encode("utf-16"),
+    b"a" * 5_000_000,
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"../x","arguments":[]}}',
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"health_query","arguments":'
+    b'{"collection":"../../../v2/usercollection/sleep?x#y","timezone":"../../etc/passwd"}}}',
 )
-async def test_no_message_of_a_connected_app_is(vitals: Vitals, body: bytes) -> None:
+
+
+async def test_no_message_of_a_connected_app_is(vitals: Vitals) -> None:
     _, tokens = await connected(vitals)
+    http = vitals.http()
     asked = len(vitals.simulator.log)
     headers = {
         "authorization": f"Bearer {tokens['access_token']}",
@@ -137,10 +138,12 @@ async def test_no_message_of_a_connected_app_is(vitals: Vitals, body: bytes) -> 
         "mcp-protocol-version": "2025-11-25",
     }
 
-    with anyio.fail_after(20):
-        answer = await vitals.http().post(vitals.mcp_url, content=body, headers=headers)
+    for body in MESSAGES:
+        with anyio.fail_after(20):
+            answer = await http.post(vitals.mcp_url, content=body, headers=headers)
 
-    assert answer.status_code in {400, 413} or "error" in answer.json() or answer.json()["result"]["isError"]
+        refused = answer.status_code in {400, 413} or "error" in answer.json() or answer.json()["result"]["isError"]
+        assert refused, body[:200]
     assert len(vitals.simulator.log) == asked  # nothing of it was passed on to Oura
 
 
@@ -155,3 +158,23 @@ async def test_what_an_app_calls_a_field_never_becomes_part_of_an_address_at_our
     assert len(answer.content) < 20_000  # nor is it repeated at length
     assert {seen.path for seen in vitals.simulator.log[asked:]} == {"/v2/usercollection/sleep"}
     assert {name for seen in vitals.simulator.log[asked:] for name in seen.query} <= {"start_date", "end_date"}
+
+
+async def test_what_a_stranger_only_asks_leaves_nothing_in_the_store(vitals: Vitals) -> None:
+    """Registering and approving do, for a bounded time; everything else must be free of traces."""
+    http = vitals.http()
+    client = await client_id(http)
+    before = [key async for key, _ in vitals.parts.store.scan("")]
+
+    for number in range(10):
+        await http.get(authorize(client, state=f"{number}"))
+        await http.get(authorize(client, scope=f"none-{number}"))
+        await http.get(authorize(f"https://{number}.invalid/client.json"))
+        await http.get(f"{URL}/callback/oura/", params={"state": f"{number}", "code": "x"})
+        await http.get(f"{URL}/connections", headers={"cookie": f"__Host-vitals-owner={number:043d}"})
+        await ask(vitals, f"vat_{number}")
+        await refresh(http, client, f"vrt_{number}")
+        await redeem(http, client, f"vco_{number}")
+        await http.post(f"{URL}/revoke", data={"client_id": client, "token": f"vrt_{number}"})
+
+    assert [key async for key, _ in vitals.parts.store.scan("")] == before
