@@ -111,9 +111,9 @@ def answer(
     if not records:
         said["empty"] = empty(collection, fetched, start=span.start if span else None, today=question.here.today)
     said["notes"] = [*question.notes, *collection.notes, *([note] if note else ()), *_seam(collection, records, cut)]
-    said["data"] = data
-    if (chars := len(written(said))) > LARGE_CHARS:
+    if (chars := len(written({**said, "data": data}))) > LARGE_CHARS:
         said["large_response"] = f"{chars} characters. Smaller with fewer days, or {', or '.join(_smaller(shape))}."
+    said["data"] = data  # last: some hosts cut the end of what is long
     return said
 
 

@@ -16,7 +16,7 @@ async def run(call: Call, given: Given) -> Answer:
     asked = given[COLLECTION]
     if asked is not None:
         source, collection = call.service.sources.find(asked)
-        granted = collection.granted_by(await _granted(call, source.name))
+        granted = collection.granted_by(await _granted(call, source))
         notes = [*collection.notes, _GRANTED, *await _ended(call, source)]
         answer: Answer = {**_short(collection, granted), **_long(collection), "notes": notes}
         return {**answer, "synthetic": True} if source.synthetic else answer
@@ -25,7 +25,7 @@ async def run(call: Call, given: Given) -> Answer:
     notes = [_GRANTED]
     for source in call.service.sources:
         notes += await _ended(call, source)
-        scopes = await _granted(call, source.name)
+        scopes = await _granted(call, source)
         synthetic = synthetic or source.synthetic
         for collection in source.collections.values():
             fields = {field.name: _brief(field) for field in collection.fields}
@@ -39,9 +39,8 @@ async def run(call: Call, given: Given) -> Answer:
     return answer
 
 
-async def _granted(call: Call, name: str) -> frozenset[str] | None:
+async def _granted(call: Call, source: Source) -> frozenset[str] | None:
     """Return the scopes the owner gave; None also when nobody is signed in, which does not change what there is."""
-    source = next(source for source in call.service.sources if source.name == name)
     try:
         return await source.granted(call.caller)
     except ReconnectRequired:

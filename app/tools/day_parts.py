@@ -93,7 +93,7 @@ class Writer:
             return None
         if part.name != NIGHT:
             return self._plain(part, records)[-1]
-        return self._night(part, night(records), self._parts[READINESS].records.get(day, ()))
+        return self._night(part, night(records), self._parts[READINESS].records.get(day, ())) or None
 
     def _night(self, part: Part, sorted_out: Night, readiness: Sequence[Record]) -> Answer:
         said: Answer = {}

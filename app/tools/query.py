@@ -137,11 +137,12 @@ def _newest(question: Question, fetched: Fetched, looked: DateRange | None) -> A
     if not records and looked is not None:
         note = f"Nothing was found back to {looked.start}; older records would need start and end."
     said = answer(question, question.shapes[0], fetched, records, note=note)
+    data = said.pop("data")
     if day is not None:
         said |= {"start": day.isoformat(), "end": day.isoformat(), "age_days": (place.today - day).days}
     elif looked is not None:
         said |= {"start": looked.start.isoformat(), "end": place.today.isoformat()}
-    return said
+    return {**said, "data": data}
 
 
 QUERY = Definition(
@@ -151,7 +152,7 @@ QUERY = Definition(
         "Read the records of one collection for a range of days, both ends included, in the owner's time zone. "
         "Without dates: the last 7 days (streams of samples: yesterday and today). The answer gives complete, and "
         "units with the kind of every number: a score is 1-100, not a measurement. When truncated, ask again from the "
-        "day after continue_from. No record for a day means unknown, not zero."
+        "day after continue_from. trimmed counts neighbours outside the range. No record means unknown, not zero."
     ),
     arguments=(COLLECTION, START, END, DAY, FIELDS, LATEST, FORMAT, DETAIL, RESOLUTION, TIMEZONE),
     run=run,

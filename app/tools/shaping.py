@@ -90,7 +90,8 @@ class Shape:
         if written.guarded:
             said["csv_guarded"] = {
                 "cells": written.guarded,
-                "how": f"a text that begins with = + - @ or {GUARD} got one {GUARD} in front; numbers are untouched",
+                "how": f"a text that begins with = + - @ {GUARD}, a tab or a line break got one {GUARD} in front; "
+                "numbers are untouched",
             }
         return {"n": len(records), **said, "data": written.text}
 

@@ -1,8 +1,9 @@
 """Records as one CSV text, after RFC 4180: CRLF after each record, quotes doubled, commas and breaks inside quotes.
 
 Nested objects become dotted columns; a list, or a series kept whole, is JSON text in its cell. A missing value is an
-empty cell, an empty text is `""`. A spreadsheet would run a text that begins with = + - or @, so such a text (and one
-that begins with the mark itself) gets one ' in front; numbers never do. Taking one leading ' away gives the text back.
+empty cell, an empty text is `""`. A spreadsheet would run a text that begins with = + - or @, some also behind a tab or
+line break, so such a text (and one that begins with the mark itself) gets one ' in front; numbers never do. Taking one
+leading ' away gives the text back.
 """
 
 import json

@@ -361,6 +361,7 @@ async def test_a_large_answer_says_how_to_make_it_smaller() -> None:
     answer = await Connector(FakeSource({"enhanced_tag": tags})).ask("health_query", collection="enhanced_tag")
 
     assert "characters" in answer["large_response"]
+    assert list(answer)[-1] == "data"  # what a host cuts off is data, and never a word about it
 
 
 async def test_late_scores_are_seen_because_nothing_is_kept() -> None:

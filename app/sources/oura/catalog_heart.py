@@ -3,7 +3,7 @@
 from typing import Final
 
 from app.sources.base import Collection, DateKind
-from app.sources.oura.fields import ID, code, measured, time, word
+from app.sources.oura.fields import ID, IN_UTC, SAMPLED, measured, time, word
 
 HEARTRATE: Final = Collection(
     source="oura",
@@ -12,8 +12,7 @@ HEARTRATE: Final = Collection(
     date_kind=DateKind.INSTANT,
     scope="heartrate",
     fields=(
-        time("timestamp", "when it was measured, in UTC"),
-        code("timestamp_unix", "the same in milliseconds since 1970; missing from some rows"),
+        *SAMPLED,
         measured("bpm", "bpm", "heart rate"),
         word("source", "what the wearer was doing", "awake", "workout", "rest", "sleep", "live", "session"),
     ),
@@ -26,6 +25,7 @@ HEARTRATE: Final = Collection(
         "Samples are uneven: every 5 s in workouts, every 5 min at rest, none while moving or unsynced. A plain mean "
         "over a day is pulled towards workouts.",
         "Not the resting heart rate of the night; that is in `sleep`.",
+        IN_UTC,
     ),
 )
 

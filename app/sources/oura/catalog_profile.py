@@ -3,7 +3,7 @@
 from typing import Final
 
 from app.sources.base import Collection, DateKind
-from app.sources.oura.fields import ID, code, measured, text, time, word, yes_no
+from app.sources.oura.fields import ID, IN_UTC, SAMPLED, measured, text, time, word, yes_no
 
 PERSONAL_INFO: Final = Collection(
     source="oura",
@@ -74,8 +74,7 @@ RING_BATTERY_LEVEL: Final = Collection(
     date_kind=DateKind.INSTANT,
     scope="ring_configuration",
     fields=(
-        time("timestamp", "when it was measured, in UTC"),
-        code("timestamp_unix", "the same in milliseconds since 1970; missing from some rows"),
+        *SAMPLED,
         measured("level", "%", "charge"),
         yes_no("charging", "being charged"),
         yes_no("in_charger", "lying in the charger, so not worn"),
@@ -84,7 +83,7 @@ RING_BATTERY_LEVEL: Final = Collection(
     day_fields=("timestamp",),
     stamp_fields=("timestamp",),
     window_days=30,  # assumed the same as for heart rate; nobody has measured it
-    notes=("For the charge right now ask for `latest`.",),
+    notes=("For the charge right now ask for `latest`.", IN_UTC),
 )
 
 PROFILE: Final = (PERSONAL_INFO, RING_CONFIGURATION, RING_BATTERY_LEVEL)

@@ -53,6 +53,15 @@ def samples(name: str, unit: str, meaning: str) -> tuple[Field, ...]:
     )
 
 
+# What every stream of samples carries, and what has to be said about it.
+SAMPLED = (
+    time("timestamp", "when it was measured, in UTC"),
+    Field("timestamp_unix", Kind.TIME, "ms since 1970", "the same; missing from some rows"),
+)
+IN_UTC = (
+    "`timestamp` is in UTC, not the owner's clock; the `start` of a bucket has the offset of the answer's timezone."
+)
+
 ID = code("id", "tells this record from others")
 READINESS_CONTRIBUTORS = (
     ("activity_balance", "how recent activity compares with the longer run"),
