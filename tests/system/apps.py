@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import date, timedelta
 from urllib.parse import urlsplit
 
 import anyio
@@ -27,27 +28,30 @@ async def signed_in(process: Process) -> App:
 
 
 async def ask_at_once(processes: Sequence[Process], held: App, times: int) -> list[str]:
-    """Ask the same question that often at once, in turn through each process.
+    """Ask that many different questions at once, in turn through each process; equal ones would share one fetch.
 
     Returns:
-        For each call "n records", or the words of the tool's error.
+        For each call "answered", or the words of the tool's error.
     """
     said: list[str] = []
 
-    async def ask(app: App) -> None:
+    async def ask(app: App, number: int) -> None:
+        first = date(2026, 1, 5) + timedelta(days=number)
         try:
-            answer = await app.ask("health_query", collection="daily_activity", start="2026-03-02", end="2026-03-04")
+            answer = await app.ask(
+                "health_query", collection="daily_activity", start=str(first), end=str(first + timedelta(days=2))
+            )
         except WalkFailed as failed:
             said.append(str(failed))
         else:
-            said.append(f"{answer['n']} records, complete: {answer['complete']}")
+            said.append(f"answered, complete: {answer['complete']}")
 
     async with anyio.create_task_group() as group:
         opened = [app_through(process, held) for process in processes]
         apps = [await each.__aenter__() for each in opened]
         async with anyio.create_task_group() as calls:
             for number in range(times):
-                calls.start_soon(ask, apps[number % len(apps)])
+                calls.start_soon(ask, apps[number % len(apps)], number)
         for each in opened:
             await each.__aexit__(None, None, None)
         group.cancel_scope.cancel()

@@ -69,5 +69,5 @@ def test_killed_before_anything_was_sent_nothing_is_lost(backend: Backend, tmp_p
         oura.simulator.faults.clear()
 
         with vitals("serve", env=env, folder=tmp_path / "after", port=port) as process:
-            assert anyio.run(ask_once, process, app) == "3 records, complete: True"
+            assert anyio.run(ask_once, process, app) == "answered, complete: True"
         assert oura.simulator.counts.refreshes == 1

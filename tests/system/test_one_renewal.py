@@ -29,7 +29,7 @@ def test_fifty_calls_on_two_processes_after_expiry_are_one_renewal_and_fifty_ans
 
                 said = anyio.run(ask_at_once, [one, two], app, 50)
 
-                assert said == ["3 records, complete: True"] * 50
+                assert said == ["answered, complete: True"] * 50
                 assert oura.simulator.counts.refreshes - refreshes_before == 1
             assert oura.simulator.counts.exchanges == 1
             assert [family["alive"] for family in _families(oura.simulator.state())] == [True]
