@@ -6,7 +6,7 @@ visit. From the exchange on, the tokens either end up sealed under the owner's n
 
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio
 from starlette.requests import Request
@@ -113,9 +113,8 @@ class Callback:
             return connection
         except SignInRefused as refused:
             settled = True
-            if await self._give_back(tokens):
-                raise
-            raise SignInRefused(replace(refused.ending, todo=refusals.not_revoked(refused.ending))) from None
+            confirmed = await self._give_back(tokens)
+            raise SignInRefused(refusals.given_back(refused.ending, confirmed=confirmed)) from None
         finally:
             if not settled:  # a fault of ours, or out of time
                 await self._give_back(tokens)

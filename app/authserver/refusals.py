@@ -4,7 +4,7 @@ One table, so that each has its own words and none says more than it should. Sou
 section 4.1.2.1.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from app.errors import CallerError
@@ -105,7 +105,7 @@ def not_stored(reason: str) -> Ending:
     return Ending(
         503,
         "The connection could not be kept",
-        "You signed in, but this server could not write the connection down. It was given back at Oura.",
+        "You signed in, but this server could not write the connection down.",
         "Start again from your app in a minute.",
         "temporarily_unavailable",
         quoted(reason),
@@ -117,8 +117,8 @@ def no_refresh_token() -> Ending:
     return Ending(
         502,
         "Oura gave no lasting connection",
-        "Oura gave an access token but no refresh token, so the connection would end by itself within days. It was "
-        "given back, and nothing was stored.",
+        "Oura gave an access token but no refresh token, so the connection would end by itself within days. "
+        "Nothing was stored.",
         "Whoever runs this connector: the Oura application must use the server-side (authorization code) flow. Then "
         "start again from your app.",
         "server_error",
@@ -131,7 +131,7 @@ def no_email() -> Ending:
         403,
         "Your email address is needed",
         "This connector opens for its owner alone, and knows the owner by the email address of the Oura account. Oura "
-        "did not tell it, so access was given back and nothing was stored.",
+        "did not tell it, so nothing was stored.",
         "Start again from your app, and leave “email” ticked on Oura's page. Whoever runs this connector: “email” "
         "must also be ticked in the Oura application.",
     )
@@ -142,8 +142,7 @@ def stranger() -> Ending:
     return Ending(
         403,
         "This connector belongs to someone else",
-        "The Oura account you signed in with is not the one this connector serves. Access to it was given back at "
-        "Oura, and nothing about it was stored.",
+        "The Oura account you signed in with is not the one this connector serves. Nothing about it was stored.",
         "If you have more than one Oura account, sign out at Oura first and start again. To ask about your own ring, "
         "run a connector of your own.",
     )
@@ -155,15 +154,17 @@ def other_account() -> Ending:
         403,
         "Not the Oura account from before",
         "The email address is the right one, but it now belongs to another Oura account than the one this connector "
-        "was first connected with. Access was given back at Oura, nothing was stored, and the connection from before "
-        "is unchanged.",
+        "was first connected with. Nothing was stored, and the connection from before is unchanged.",
         "If you did get a new Oura account, disconnect the old one first: run `vitals disconnect`, then start again.",
     )
 
 
-def not_revoked(ending: Ending) -> str:
-    """Say that giving access back did not work; the person can do it themselves."""
-    return (
+def given_back(ending: Ending, *, confirmed: bool) -> Ending:
+    """Add what became of the access that Oura had given; if it may still stand, the person can end it themselves."""
+    if confirmed:
+        return replace(ending, text=f"{ending.text} Access was given back at Oura.")
+    todo = (
         f"{ending.todo} One thing more: Oura did not confirm that access was given back. In the Oura app, under the "
         "connected applications, you can remove it yourself."
     )
+    return replace(ending, todo=todo)

@@ -157,6 +157,7 @@ async def test_a_stranger_is_refused_revoked_and_forgotten_and_the_app_is_told(s
 
     assert page.status_code == 403
     assert "belongs to someone else" in page.text
+    assert "Access was given back at Oura" in page.text
     told = back(page)
     assert (told["error"], told["state"], told["iss"]) == ("access_denied", "app-state", PUBLIC_URL)
     assert "access-0" in stage.oura.revoked
@@ -225,6 +226,7 @@ async def test_a_revocation_that_fails_is_said(stage: Stage) -> None:
     page = await browser.come_back(state, stage.oura.code_for(STRANGER))
 
     assert "did not confirm" in page.text
+    assert "was given back at Oura" not in page.text
     await nothing_stored(stage)
 
 
