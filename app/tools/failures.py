@@ -60,12 +60,12 @@ def explain(failure: Exception, *, tool: str, page: str) -> str:
         page: Where the owner signs in at the source; named where that is the way out.
     """
     if isinstance(failure, VitalsError):
-        log.info("tool refused", tool=tool, error=type(failure).__name__)
+        log.info("tool_refused", tool=tool, error=type(failure).__name__)
         said = next(text for kind, text in _TEXTS if isinstance(failure, kind))(failure)
         return f"{said} The owner signs in at {page}." if _needs_owner(failure) and page not in said else said
     reference = secrets.token_hex(4)
     # Its kind and place only: the text of an exception can be a reading.
-    log.error("tool failed", tool=tool, error=logs.kind(failure), where=logs.place(failure), reference=reference)
+    log.error("tool_failed", tool=tool, error=logs.kind(failure), where=logs.place(failure), reference=reference)
     return (
         f"This connector failed in a way it did not expect (reference {reference}); nothing was changed. "
         "Try once more. If it fails again, give the reference to the person who runs it."

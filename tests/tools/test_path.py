@@ -159,7 +159,7 @@ async def test_an_unforeseen_failure_says_a_reference_and_nothing_of_itself() ->
 
     assert SECRET not in said
     assert "RuntimeError" not in said
-    assert [line["event"] for line in written] == ["tool failed"]
+    assert [line["event"] for line in written] == ["tool_failed"]
     assert written[0]["reference"] in said
     assert written[0]["error"] == "RuntimeError"
     assert SECRET not in str(written)
