@@ -11,20 +11,30 @@ from zoneinfo import ZoneInfo
 
 from app.errors import BadRequest
 from app.tools.arguments import near, quoted
+from app.tools.words_for_days import period
 from app.zones import find_zone, known_zones
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}.*")
-_WORDS = {"today": 0, "yesterday": -1}
 _YEARS = range(2000, 2100)  # margins and zones are added to days, and must not run off the calendar
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A day, and the instant in it if one was meant."""
+    """A day or a stretch of days, or an instant in a day."""
 
-    day: date
+    first: date
+    last: date
     instant: datetime | None = None
+    said: str | None = None  # the words that became these days
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say how the words were read."""
+        if self.said is None or self.said.casefold() in ("today", "yesterday"):  # nothing to read wrongly
+            return ()
+        days = f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
+        return (f"{quoted(self.said)} was read as {days}.",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +54,27 @@ def today(now_s: float, zone: ZoneInfo) -> date:
 
 
 def moment(name: str, text: str, *, today: date, zone: ZoneInfo) -> Moment:
-    """Read one date argument.
+    """Read one date argument: a day, an instant, or words for days such as `last week` or `2026-03`.
 
     Raises:
         BadRequest: Not a day of the calendar and not an instant with an offset.
     """
     word = text.strip()
-    if word.casefold() in _WORDS:
-        return Moment(today + timedelta(days=_WORDS[word.casefold()]))
     try:
         if _DAY.fullmatch(word):
-            return Moment(_within(name, word, date.fromisoformat(word)))
+            day = _within(name, word, date.fromisoformat(word))
+            return Moment(day, day)
         if _INSTANT.fullmatch(word):
             return _instant(name, word, zone)
-    except ValueError as exc:
+        found = period(word, today=today)
+    except (ValueError, OverflowError) as exc:
         raise BadRequest(f"{name}={quoted(word)} is not in the calendar. Write a day such as {today}.") from exc
-    raise BadRequest(f"{name}={quoted(word)} is not a date. Write a day such as {today}, or today or yesterday.")
+    if found is None:
+        raise BadRequest(
+            f"{name}={quoted(word)} is not a date. Write a day such as {today}, or words such as yesterday, last week, "
+            "last 30 days, 2026-W07 or 2026-03."
+        )
+    return Moment(_within(name, word, found[0]), _within(name, word, found[1]), said=word)
 
 
 def span(
@@ -82,22 +97,22 @@ def span(
     if day is not None:
         if start is not None or end is not None:
             raise BadRequest("day stands alone: give either day, or start and end.")
-        only = moment("day", day, today=today, zone=zone).day
-        return Span(only, only, notes=_ahead(only, today))
+        only = moment("day", day, today=today, zone=zone)
+        _not_too_many(only.first, only.last, most_days)
+        return Span(only.first, only.last, notes=(*only.notes, *_ahead(only.last, today)))
     first = moment("start", start, today=today, zone=zone) if start is not None else None
     last = moment("end", end, today=today, zone=zone) if end is not None else None
+    notes = (*(first.notes if first else ()), *(last.notes if last and end != start else ()))
     if last is None:
-        last = Moment(max(today, first.day) if first else today)
+        until = max(today, first.last) if first else today
+        last = Moment(until, until)
     if first is None:
-        first = Moment(last.day - timedelta(days=usual_days - 1))
-    if first.day > last.day or (first.instant and last.instant and first.instant > last.instant):
-        raise BadRequest(f"start ({start or first.day}) lies after end ({end or last.day}). Swap them.")
-    days = (last.day - first.day).days + 1
-    if days > most_days:
-        raise BadRequest(
-            f"{first.day} to {last.day} is {days} days; at most {most_days} can be asked for at once. Ask in parts."
-        )
-    return Span(first.day, last.day, first.instant, last.instant, notes=_ahead(last.day, today))
+        since = last.last - timedelta(days=usual_days - 1) if last.first == last.last else last.first
+        first = Moment(since, since)
+    if first.first > last.last or (first.instant and last.instant and first.instant > last.instant):
+        raise BadRequest(f"start ({start or first.first}) lies after end ({end or last.last}). Swap them.")
+    _not_too_many(first.first, last.last, most_days)
+    return Span(first.first, last.last, first.instant, last.instant, notes=(*notes, *_ahead(last.last, today)))
 
 
 def zone_named(name: str) -> ZoneInfo:
@@ -121,13 +136,19 @@ def _instant(name: str, word: str, zone: ZoneInfo) -> Moment:
             f"{name}={quoted(word)} has no UTC offset. Add it ({word}+01:00), or give the day alone ({word[:10]})."
         )
     _within(name, word, at.date())
-    return Moment(at.astimezone(zone).date(), at)
+    day = at.astimezone(zone).date()
+    return Moment(day, day, at)
 
 
 def _within(name: str, word: str, day: date) -> date:
     if day.year not in _YEARS:
         raise BadRequest(f"{name}={quoted(word)} lies outside {_YEARS.start} to {_YEARS.stop - 1}.")
     return day
+
+
+def _not_too_many(first: date, last: date, most: int) -> None:
+    if (days := (last - first).days + 1) > most:
+        raise BadRequest(f"{first} to {last} is {days} days; at most {most} can be asked for at once. Ask in parts.")
 
 
 def _ahead(last: date, today: date) -> tuple[str, ...]:

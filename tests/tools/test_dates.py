@@ -32,7 +32,7 @@ def asked(start: str | None = None, end: str | None = None, day: str | None = No
     ],
 )
 def test_a_date_is_read_in_the_owners_zone(text: str, day: date) -> None:
-    assert moment("start", text, today=TODAY, zone=ZONE).day == day
+    assert moment("start", text, today=TODAY, zone=ZONE).first == day
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,16 @@ def test_a_date_is_read_in_the_owners_zone(text: str, day: date) -> None:
         ("2026-13-01", "not in the calendar"),
         ("20260310", "not a date"),
         ("2026-W10-2", "not a date"),
+        ("2026-W60", "not in the calendar"),
+        ("2026-W00", "not in the calendar"),
+        ("2026-13", "not in the calendar"),
+        ("2026-00", "not in the calendar"),
+        ("last 0 days", "not in the calendar"),
+        ("1990-W01", "outside"),
+        ("1999", "not a date"),
+        ("someday", "not a date"),
         ("10/03/2026", "not a date"),
-        ("last tuesday", "not a date"),
+        ("next tuesday", "not a date"),
         ("\u0662\u0660\u0662\u0666-03-01", "not a date"),
         ("2026-03-10T09:00:00", "no UTC offset"),
         ("2026-03-10T25:00:00Z", "not in the calendar"),
@@ -59,6 +67,48 @@ def test_what_is_no_date_is_refused_by_name(text: str, words: str) -> None:
         moment("start", text, today=TODAY, zone=ZONE)
 
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "last"),
+    [
+        ("last night", "2026-03-10", "2026-03-10"),
+        ("Last  Week", "2026-03-02", "2026-03-08"),
+        ("last_week", "2026-03-02", "2026-03-08"),
+        ("this week", "2026-03-09", "2026-03-10"),
+        ("this month", "2026-03-01", "2026-03-10"),
+        ("last month", "2026-02-01", "2026-02-28"),
+        ("this year", "2026-01-01", "2026-03-10"),
+        ("last year", "2025-01-01", "2025-12-31"),
+        ("2026-W07", "2026-02-09", "2026-02-15"),
+        ("2020-W53", "2020-12-28", "2021-01-03"),
+        ("2024-02", "2024-02-01", "2024-02-29"),
+        ("2025", "2025-01-01", "2025-12-31"),
+        ("last 7 days", "2026-03-04", "2026-03-10"),
+        ("past 2 weeks", "2026-02-25", "2026-03-10"),
+        ("3 days ago", "2026-03-07", "2026-03-07"),
+        ("tuesday", "2026-03-10", "2026-03-10"),
+        ("last tuesday", "2026-03-03", "2026-03-03"),
+        ("sunday", "2026-03-08", "2026-03-08"),
+        ("march", "2026-03-01", "2026-03-10"),
+        ("december", "2025-12-01", "2025-12-31"),
+        ("February 2024", "2024-02-01", "2024-02-29"),
+    ],
+)
+def test_words_for_days_become_dates_and_are_echoed(words: str, first: str, last: str) -> None:
+    found = span(None, None, words, today=TODAY, zone=ZONE, usual_days=7, most_days=3660)
+
+    assert (found.start.isoformat(), found.end.isoformat()) == (first, last)
+    assert words in found.notes[0]
+    assert first in found.notes[0]
+    assert last in found.notes[0]
+    assert asked(start=words, end=words) == (found.start, found.end)
+
+
+def test_a_stretch_as_the_end_alone_is_that_stretch_and_as_the_start_alone_goes_on_to_today() -> None:
+    assert asked(end="2026-02") == (date(2026, 2, 1), date(2026, 2, 28))
+    assert asked(start="last week") == (date(2026, 3, 2), TODAY)
+    assert asked(start="last month", end="last week") == (date(2026, 2, 1), date(2026, 3, 8))
 
 
 def test_what_is_left_out_is_filled_in() -> None:
