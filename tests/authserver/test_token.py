@@ -1,10 +1,7 @@
 """/token with a code: what a redemption must match, what an attempt may cost, and that one of many wins."""
 
-import base64
-import json
 import logging
 from pathlib import Path
-from urllib.parse import quote_plus
 
 import anyio
 import anyio.lowlevel
@@ -13,7 +10,7 @@ import pytest
 from app.authserver.codes import CODE_LIFE_S
 from app.authserver.tokens import TokenAnswer, TokenRejected
 from app.store.sqlite import SqliteStore
-from tests.authserver.stage import OWNER, REDIRECT, RESOURCE, VERIFIER, Clock, Stage, asked, redemption, staged
+from tests.authserver.stage import OWNER, REDIRECT, RESOURCE, Clock, Stage, asked, staged
 
 pytestmark = pytest.mark.anyio
 
@@ -222,183 +219,6 @@ async def test_a_grant_that_was_ended_before_its_code_was_redeemed_never_opens(s
     assert await stage.server.grants.list(OWNER) == []
 
 
-def basic(name: str, secret: str) -> dict[str, str]:
-    return {"authorization": "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()}
-
-
-AUTHENTICATION = [
-    pytest.param("client_secret_post", "post", True, id="post by post"),
-    pytest.param("client_secret_post", "basic", False, id="post by basic"),
-    pytest.param("client_secret_post", "none", False, id="post by nothing"),
-    pytest.param("client_secret_post", "post wrong", False, id="post, wrong secret"),
-    pytest.param("client_secret_basic", "basic", True, id="basic by basic"),
-    pytest.param("client_secret_basic", "basic without body", True, id="basic, client_id in the header alone"),
-    pytest.param("client_secret_basic", "basic encoded", True, id="basic, form-encoded"),
-    pytest.param("client_secret_basic", "post", False, id="basic by post"),
-    pytest.param("client_secret_basic", "none", False, id="basic by nothing"),
-    pytest.param("client_secret_basic", "basic wrong", False, id="basic, wrong secret"),
-    pytest.param("client_secret_basic", "basic empty", False, id="basic, no secret"),
-    pytest.param("none", "none", True, id="public by nothing"),
-    pytest.param("none", "basic", False, id="public by basic, without a body client_id"),
-]
-
-
-@pytest.mark.parametrize(("registered", "used", "good"), AUTHENTICATION)
-async def test_a_client_authenticates_by_the_method_it_registered(
-    stage: Stage, registered: str, used: str, good: bool
-) -> None:
-    found = await stage.register(token_endpoint_auth_method=registered)
-    client_id, secret = str(found["client_id"]), str(found.get("client_secret", "x"))
-    form = redemption(client_id, await stage.code(client_id))
-    headers: dict[str, str] = {}
-    match used.split():
-        case ["post", *wrong]:
-            form["client_secret"] = secret + "x" * len(wrong)
-        case ["basic", *how]:
-            if how != []:
-                del form["client_id"]
-            if registered == "none":
-                form.pop("client_id", None)
-            headers = {
-                "wrong": basic(client_id, secret + "x"),
-                "empty": basic(client_id, ""),
-                "encoded": basic(quote_plus(client_id).replace("_", "%5F"), secret.replace("_", "%5f")),
-            }.get("".join(how), basic(client_id, secret))
-
-    answer = await stage.http.post("/token", data=form, headers=headers)
-
-    assert answer.status_code == (200 if good else 401)
-    if not good:
-        assert answer.json()["error"] == "invalid_client"
-        assert answer.headers["www-authenticate"] == 'Basic realm="vitals"'
-        assert secret not in answer.text
-
-
-async def test_two_ways_of_authenticating_at_once_are_refused(stage: Stage) -> None:
-    found = await stage.register(token_endpoint_auth_method="client_secret_basic")
-    client_id, secret = str(found["client_id"]), str(found["client_secret"])
-    form = redemption(client_id, await stage.code(client_id), client_secret=secret)
-
-    answer = await stage.http.post("/token", data=form, headers=basic(client_id, secret))
-
-    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
-
-
-async def test_a_header_and_a_body_that_name_different_clients_are_refused(stage: Stage) -> None:
-    public = await stage.public_client()
-    found = await stage.register(token_endpoint_auth_method="client_secret_basic")
-
-    answer = await stage.http.post(
-        "/token",
-        data=redemption(public, await stage.code(public)),
-        headers=basic(str(found["client_id"]), str(found["client_secret"])),
-    )
-
-    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
-
-
-@pytest.mark.parametrize(
-    "header", ["Basic", "Basic !!!", "Basic /////w==", "Basic bm9jb2xvbg==", "Bearer x", "Basic é", "Negotiate x"]
-)
-async def test_an_unreadable_authorization_header_counts_as_none(stage: Stage, header: str) -> None:
-    client_id = await stage.public_client()
-    form = redemption(client_id, await stage.code(client_id))
-
-    answer = await stage.http.post("/token", data=form, headers={b"authorization": header.encode("latin-1")})
-
-    assert answer.status_code == 200
-
-
-@pytest.mark.parametrize("path", ["/token", "/revoke"])
-@pytest.mark.parametrize(
-    ("body", "media"),
-    [
-        pytest.param(json.dumps({"grant_type": "refresh_token"}).encode(), "application/json", id="JSON"),
-        pytest.param(b"grant_type=refresh_token", "text/plain", id="text"),
-        pytest.param(b"grant_type=refresh_token", "", id="no type"),
-        pytest.param(b"--x\r\n\r\n--x--", "multipart/form-data; boundary=x", id="multipart"),
-        pytest.param(b"grant_type=%ff%fe", "application/x-www-form-urlencoded", id="not UTF-8"),
-        pytest.param(b"a=1&" * 60, "application/x-www-form-urlencoded", id="too many fields"),
-        pytest.param(b"token=a&token=b&grant_type=x", "application/x-www-form-urlencoded", id="repeated"),
-        pytest.param(b"", "application/x-www-form-urlencoded", id="empty"),
-        pytest.param(b"%%%&&&===", "application/x-www-form-urlencoded", id="noise"),
-    ],
-)
-async def test_a_body_that_is_no_form_is_a_json_error(stage: Stage, path: str, body: bytes, media: str) -> None:
-    answer = await stage.http.post(path, content=body, headers={"content-type": media})
-
-    assert answer.status_code in {400, 401}
-    assert answer.json()["error"] in {"invalid_request", "unsupported_grant_type", "invalid_client"}
-    assert answer.headers["cache-control"] == "no-store"
-
-
-FORM = "application/x-www-form-urlencoded"
-
-
-@pytest.mark.parametrize(
-    ("media", "more", "good"),
-    [
-        pytest.param(FORM, "", True, id="a form"),
-        pytest.param("Application/X-WWW-Form-Urlencoded ; charset=utf-8", "", True, id="a form, written otherwise"),
-        pytest.param("text/plain", "", False, id="what a foreign page can send without asking"),
-        pytest.param("application/json", "", False, id="called JSON"),
-        pytest.param(FORM, "&code_verifier=" + VERIFIER, False, id="verifier repeated"),
-        pytest.param(FORM, "&grant_type=authorization_code", False, id="grant type repeated"),
-        pytest.param(FORM, "&unknown=1&unknown=2", False, id="unknown parameter repeated"),
-    ],
-)
-async def test_a_good_request_must_also_be_sent_as_a_form_with_each_parameter_once(
-    stage: Stage, media: str, more: str, good: bool
-) -> None:
-    client_id = await stage.public_client()
-    form = redemption(client_id, await stage.code(client_id))
-    body = "&".join(f"{name}={quote_plus(value)}" for name, value in form.items()) + more
-
-    answer = await stage.http.post("/token", content=body, headers={"content-type": media})
-
-    assert answer.status_code == (200 if good else 400)
-    assert answer.json().get("error") == (None if good else "invalid_request")
-
-
-async def test_a_large_form_is_a_413(stage: Stage) -> None:
-    answer = await stage.token(grant_type="authorization_code", code="x" * 70_000)
-
-    assert (answer.status_code, answer.json()["error"]) == (413, "invalid_request")
-
-
-async def test_two_resources_are_refused(stage: Stage) -> None:
-    client_id = await stage.public_client()
-    form = [*redemption(client_id, await stage.code(client_id)).items(), ("resource", RESOURCE)]
-    body = "&".join(f"{name}={quote_plus(value)}" for name, value in form)
-
-    answer = await stage.http.post(
-        "/token", content=body, headers={"content-type": "application/x-www-form-urlencoded; charset=UTF-8"}
-    )
-
-    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_target")
-
-
-async def test_what_is_in_the_query_counts_for_nothing(stage: Stage) -> None:
-    client_id = await stage.public_client()
-    form = redemption(client_id, await stage.code(client_id))
-
-    answer = await stage.http.post(
-        "/token", params=form, content=b"", headers={"content-type": "application/x-www-form-urlencoded"}
-    )
-
-    assert answer.status_code == 400
-
-
-async def test_a_resource_spelt_with_a_slash_is_the_same(stage: Stage) -> None:
-    client_id = await stage.public_client()
-
-    answer = await stage.redeem(
-        client_id, await stage.code(client_id, resource=RESOURCE + "/"), resource="HTTPS://VITALS.EXAMPLE/mcp/"
-    )
-
-    assert await stage.may(answer.json()["access_token"])
-
-
 async def test_a_code_of_someone_who_is_no_owner_any_more_is_worth_nothing(tmp_path: Path) -> None:
     async with staged(tmp_path, owners=frozenset()) as stage:
         client_id = await stage.public_client()
@@ -430,16 +250,6 @@ def test_a_token_answer_does_not_show_itself() -> None:
     answer = TokenAnswer(access_token="vat_secret")
 
     assert "secret" not in f"{answer!r} {answer} {[answer]}"
-
-
-async def test_the_store_out_of_reach_is_a_503_not_a_guess(stage: Stage) -> None:
-    client_id = await stage.public_client()
-    form = redemption(client_id, await stage.code(client_id))
-    await stage.store.aclose()
-
-    answer = await stage.token(**form)
-
-    assert (answer.status_code, answer.json()["error"]) == (503, "temporarily_unavailable")
 
 
 async def test_a_request_is_validated_the_same_after_its_code_was_spent(stage: Stage) -> None:

@@ -8,6 +8,8 @@ from typing import Final
 
 _D, _A, _T = "tests/cases/test_d.py::", "tests/cases/test_a.py::", "tests/cases/test_t.py::"
 _C, _S, _P = "tests/cases/test_c.py::", "tests/cases/test_s.py::", "tests/cases/test_p.py::"
+_D_VALUES: Final = "tests/cases/test_d_values.py::"
+_D_WORDS: Final = "tests/cases/test_d_words.py::"
 _BROWSER: Final = "tests/signin/test_browser.py::"
 _CALLBACK: Final = "tests/signin/test_callback.py::"
 _CONSENT: Final = "tests/signin/test_consent.py::"
@@ -59,15 +61,15 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "D10": (_D + "test_d10_d12_main_sleep_and_naps_stand_apart_and_add_up_in_any_order",),
     "D11": (_D + "test_d11_an_afternoon_nap_does_not_move_the_wake_time",),
     "D12": (_D + "test_d10_d12_main_sleep_and_naps_stand_apart_and_add_up_in_any_order",),
-    "D14": (_D + "test_d14_d15_d16_every_number_goes_out_as_what_it_is",),
-    "D15": (_D + "test_d14_d15_d16_every_number_goes_out_as_what_it_is",),
+    "D14": (_D_VALUES + "test_d14_d15_d16_every_number_goes_out_as_what_it_is",),
+    "D15": (_D_VALUES + "test_d14_d15_d16_every_number_goes_out_as_what_it_is",),
     "D16": (
-        _D + "test_d14_d15_d16_every_number_goes_out_as_what_it_is",
-        _D + "test_d16_every_heart_rate_variability_of_the_catalogue_is_rmssd_in_ms",
+        _D_VALUES + "test_d14_d15_d16_every_number_goes_out_as_what_it_is",
+        _D_VALUES + "test_d16_every_heart_rate_variability_of_the_catalogue_is_rmssd_in_ms",
     ),
-    "D18": (_D + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
-    "D19": (_D + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
-    "D20": (_D + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
+    "D18": (_D_VALUES + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
+    "D19": (_D_VALUES + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
+    "D20": (_D_VALUES + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
     "D23": (_D + "test_d23_a_night_of_eleven_days_ago_is_that_old_and_not_last_night",),
     "D24": (_D + "test_d24_what_comes_late_is_seen_at_the_next_question_in_all_collections",),
     "D25": (
@@ -79,12 +81,12 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         _SIMULATED + "test_raw_samples_followed_to_the_end_of_a_week_are_whole",
     ),
     "D28": ("tests/tools/test_path.py::test_nothing_that_pages_is_taken_or_passed_over_in_silence",),
-    "D29": (_D + "test_d29_impossible_dates_unknown_fields_and_latest_with_dates_are_never_passed_over",),
-    "D32": (_D + "test_d32_in_sandbox_mode_every_answer_of_every_tool_is_synthetic",),
+    "D29": (_D_WORDS + "test_d29_impossible_dates_unknown_fields_and_latest_with_dates_are_never_passed_over",),
+    "D32": (_D_WORDS + "test_d32_in_sandbox_mode_every_answer_of_every_tool_is_synthetic",),
     "D33": (
-        _D + "test_d33_without_a_membership_the_answer_says_membership_and_not_sign_in",
-        _D + "test_d33_a_403_that_names_a_scope_is_about_the_scope",
-        _D + "test_d33_where_oura_never_said_what_it_granted_both_reasons_are_named",
+        _D_WORDS + "test_d33_without_a_membership_the_answer_says_membership_and_not_sign_in",
+        _D_WORDS + "test_d33_a_403_that_names_a_scope_is_about_the_scope",
+        _D_WORDS + "test_d33_where_oura_never_said_what_it_granted_both_reasons_are_named",
         _A + "test_a7_what_the_owner_unticked_is_refused_by_name_and_never_asked_for",
     ),
     "A1": (
@@ -203,7 +205,7 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "C17": (_C + "test_c17_only_post_is_answered_and_cors_is_for_metadata_alone",),
     "C18": (
         _C + "test_c18_no_route_takes_a_secret_in_its_address",
-        "tests/authserver/test_token.py::test_what_is_in_the_query_counts_for_nothing",
+        "tests/authserver/test_token_requests.py::test_what_is_in_the_query_counts_for_nothing",
         "tests/shell/test_bearer.py::test_a_token_in_the_address_is_never_accepted",
     ),
     "C19": (

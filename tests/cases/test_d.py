@@ -1,51 +1,16 @@
-"""CASES.md, section D, through the whole connector: Oura's data as somebody was once told it wrongly."""
+"""CASES.md, section D, through the whole connector: the right records for the right days."""
 
-import re
 from datetime import UTC, date, datetime, timedelta
 from itertools import permutations
 from pathlib import Path
-from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.simulator import SCOPES, Simulator
-from app.sources.base import DateKind
 from app.sources.oura.catalog import COLLECTIONS
-from tests.app_under_test import Clock, running_app
-from tests.cases.asking import asking, journey, refused, told
-from tests.cases.shelf import shelf
+from tests.cases.asking import asking, refused, told
+from tests.cases.oura_records import BERLIN, DATED, DENSE, NINE, UNDATED, document, night, sample
 
 pytestmark = pytest.mark.anyio
-
-DATED = tuple(n for n, c in COLLECTIONS.items() if not c.dense and c.date_kind is not DateKind.UNDATED)
-DENSE = tuple(n for n, c in COLLECTIONS.items() if c.dense)
-UNDATED = tuple(n for n, c in COLLECTIONS.items() if c.date_kind is DateKind.UNDATED)
-BERLIN = ZoneInfo("Europe/Berlin")
-NINE = datetime(2026, 3, 10, 9, tzinfo=BERLIN)
-
-
-def document(collection: str, day: str, **more: Any) -> dict[str, Any]:
-    """The least that a record of a dated collection carries."""
-    kind = COLLECTIONS[collection].date_kind
-    filed = {"start_day": day, "end_day": None if collection == "enhanced_tag" else day}
-    return {"id": f"{collection}-{day}", **(filed if kind is DateKind.SPAN else {"day": day}), **more}
-
-
-def sample(at: datetime, bpm: int = 60) -> dict[str, Any]:
-    return {"timestamp": at.astimezone(UTC).isoformat(), "bpm": bpm, "source": "awake"}
-
-
-def night(day: str, start: str, end: str, asleep_s: int, kind: str = "long_sleep", **more: Any) -> dict[str, Any]:
-    return document(
-        "sleep",
-        day,
-        type=kind,
-        bedtime_start=start,
-        bedtime_end=end,
-        total_sleep_duration=asleep_s,
-        **{"id": f"{day}-{kind}-{start}", **more},
-    )
 
 
 async def test_d1_a_day_brings_its_record_and_not_its_neighbours_in_all_collections(tmp_path: Path) -> None:
@@ -207,82 +172,6 @@ async def test_d11_an_afternoon_nap_does_not_move_the_wake_time(tmp_path: Path) 
                 assert said["main"]["bedtime_end"] == "2026-03-10T08:30:00+01:00"
 
 
-async def test_d14_d15_d16_every_number_goes_out_as_what_it_is(tmp_path: Path) -> None:
-    graded = {"efficiency": 97, "hrv_balance": 78, "resting_heart_rate": 91}
-    async with asking(tmp_path, at=NINE) as (app, held):
-        held.records["sleep"] = [
-            night(
-                "2026-03-10",
-                "2026-03-09T23:40:00+01:00",
-                "2026-03-10T07:05:00+01:00",
-                25_000,
-                efficiency=88,
-                average_hrv=42,
-                lowest_heart_rate=47,
-                readiness={"contributors": graded},
-            )
-        ]
-        for name in ("daily_sleep", "daily_readiness"):
-            held.records[name] = [document(name, "2026-03-10", score=80, contributors=graded)]
-        today = await told(app, "health_today", days=0)
-        sleep = await told(app, "health_query", collection="sleep", day="2026-03-10")
-        scores = await told(app, "health_query", collection="daily_sleep", day="2026-03-10")
-        readiness = await told(app, "health_query", collection="daily_readiness", day="2026-03-10")
-        card = await told(app, "health_catalog", collection="sleep")
-
-    assert sleep["data"][0]["efficiency"] == 88
-    assert sleep["units"]["efficiency"] == {"unit": "%", "kind": "measurement"}
-    assert scores["data"][0]["contributors"]["efficiency"] == 97
-    assert scores["units"]["contributors.efficiency"] == {"kind": "score"}
-    assert sleep["data"][0]["average_hrv"] == 42
-    assert sleep["units"]["average_hrv"] == {"unit": "ms (RMSSD)", "kind": "measurement"}
-    assert sleep["units"]["lowest_heart_rate"]["unit"] == "bpm"
-    for name in ("hrv_balance", "resting_heart_rate"):
-        assert readiness["units"][f"contributors.{name}"] == {"kind": "score"}
-        assert sleep["units"][f"readiness.contributors.{name}"] == {"kind": "score"}
-        assert today["units"][f"readiness.contributors.{name}"] == {"kind": "score"}
-    assert today["units"]["sleep.efficiency"] == {"unit": "%", "kind": "measurement"}
-    hrv = next(field for field in card["fields"] if field["name"] == "average_hrv")
-    assert hrv["unit"] == "ms (RMSSD)"
-    assert "not SDNN" in hrv["meaning"]
-
-
-async def test_d16_every_heart_rate_variability_of_the_catalogue_is_rmssd_in_ms(tmp_path: Path) -> None:
-    async with asking(tmp_path, at=NINE) as (app, _):
-        cards = [await told(app, "health_catalog", collection=name) for name in COLLECTIONS]
-
-    hrv = [
-        field["unit"]
-        for card in cards
-        for field in card["fields"]
-        if re.fullmatch(r"(average_)?hrv(\.items)?|heart_rate_variability(\.items)?", field["name"])
-    ]
-    assert len(hrv) == 5
-    assert set(hrv) == {"ms (RMSSD)"}
-
-
-async def test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit(tmp_path: Path) -> None:
-    async with asking(tmp_path, at=NINE) as (app, held):
-        held.records["daily_resilience"] = [
-            document("daily_resilience", "2026-03-10", level="solid", contributors={"sleep_recovery": 61.5})
-        ]
-        held.records["daily_stress"] = [document("daily_stress", "2026-03-10", stress_high=5400)]
-        held.records["daily_activity"] = [document("daily_activity", "2026-03-10", high_activity_met_minutes=210)]
-        held.records["daily_cardiovascular_age"] = [document("daily_cardiovascular_age", "2026-03-10", vascular_age=38)]
-        said = {
-            name: await told(app, "health_query", collection=name, day="2026-03-10")
-            for name in ("daily_resilience", "daily_stress", "daily_activity", "daily_cardiovascular_age")
-        }
-
-    assert said["daily_resilience"]["data"][0]["contributors"]["sleep_recovery"] == 61.5
-    assert said["daily_stress"]["data"][0]["stress_high"] == 5400
-    assert said["daily_stress"]["units"]["stress_high"] == {"unit": "s", "kind": "measurement"}
-    assert any("5400 is 90 minutes" in note for note in said["daily_stress"]["notes"])
-    assert said["daily_activity"]["units"]["high_activity_met_minutes"]["unit"] == "MET min"
-    assert said["daily_cardiovascular_age"]["data"][0]["vascular_age"] == 38
-    assert said["daily_cardiovascular_age"]["units"]["vascular_age"]["unit"] == "years"
-
-
 async def test_d23_a_night_of_eleven_days_ago_is_that_old_and_not_last_night(tmp_path: Path) -> None:
     async with asking(tmp_path, at=NINE) as (app, held):
         held.records["sleep"] = [night("2026-02-27", "2026-02-26T23:40:00+01:00", "2026-02-27T07:05:00+01:00", 25_000)]
@@ -335,89 +224,3 @@ async def test_d25_95_days_of_samples_have_no_gap_and_no_double_and_no_window_ov
         assert [r["timestamp"] for r in answer["data"]] == [r["timestamp"] for r in samples]
         assert answer["complete"] is True
         assert "must not exceed 30 days" in said
-
-
-async def test_d29_impossible_dates_unknown_fields_and_latest_with_dates_are_never_passed_over(tmp_path: Path) -> None:
-    async with asking(tmp_path, at=NINE) as (app, held):
-        for name in DATED:
-            held.records[name] = [document(name, "2026-03-10", score=70)]
-            for argument in ("start", "end", "day"):
-                said = await refused(app, "health_query", **{"collection": name, argument: "2026-02-30"})
-                assert "2026-02-30" in said
-                assert argument in said
-            both = await refused(app, "health_query", collection=name, latest=True, start="2026-03-01")
-            assert "latest" in both
-            answer = await told(app, "health_query", collection=name, day="2026-03-10", fields=["scoer"])
-            assert answer["ignored_fields"] == ["scoer"]
-            assert answer["n"] == 1
-        assert not [query for _, query in held.asked if "02-30" in str(query)]
-        for name in DENSE:
-            held.records[name] = [sample(NINE - timedelta(hours=1))]
-            assert "latest" in await refused(app, "health_query", collection=name, latest=True, day="2026-03-09")
-            answer = await told(app, "health_query", collection=name, fields="scoer", resolution="raw")
-            assert answer["ignored_fields"] == ["scoer"]
-
-
-async def test_d32_in_sandbox_mode_every_answer_of_every_tool_is_synthetic(tmp_path: Path) -> None:
-    clock = Clock(NINE.timestamp())
-    async with running_app(tmp_path, clock=clock, OURA_SANDBOX="1") as vitals:
-        walk = await journey(vitals, "approve")
-        await walk.tokens()
-        app = walk.app
-        for name in COLLECTIONS:
-            assert (await told(app, "health_catalog", collection=name))["synthetic"] is True
-            if name == "personal_info":
-                assert "sample data" in await refused(app, "health_query", collection=name)
-                continue
-            answer = await told(app, "health_query", collection=name)
-            assert answer["synthetic"] is True, name
-            table = await told(app, "health_query", collection=name, format="csv")
-            assert table["synthetic"] is True, name
-        for tool in ("health_today", "health_catalog", "health_check"):
-            assert (await told(app, tool))["synthetic"] is True, tool
-
-
-async def test_d33_without_a_membership_the_answer_says_membership_and_not_sign_in(tmp_path: Path) -> None:
-    clock = Clock(NINE.timestamp())
-    simulator = Simulator(now=clock)
-    held = shelf(simulator)
-    async with running_app(tmp_path, simulator=simulator, clock=clock) as vitals:
-        app = await vitals.connected_app()
-        for name in COLLECTIONS:
-            held.answers[name] = (403, "application/json", b'{"detail":"Forbidden"}')
-            said = await refused(app, "health_query", collection=name)
-
-            assert "membership" in said, name
-            assert "connections" not in said
-            assert "ticked" not in said
-            assert "gain does not change this" in said
-        assert "membership" in await refused(app, "health_today")
-
-
-async def test_d33_a_403_that_names_a_scope_is_about_the_scope(tmp_path: Path) -> None:
-    async with asking(tmp_path, at=NINE) as (app, held):
-        for name, collection in COLLECTIONS.items():
-            if collection.scope is None:
-                continue
-            text = f'{{"detail":"Token is not authorized access {collection.scope} scope."}}'
-            held.answers[name] = (403, "application/json", text.encode())
-            said = await refused(app, "health_query", collection=name)
-
-            assert f"`{collection.scope}`" in said, name
-            assert "membership" not in said
-            assert "/connections" in said
-
-
-async def test_d33_where_oura_never_said_what_it_granted_both_reasons_are_named(tmp_path: Path) -> None:
-    clock = Clock(NINE.timestamp())
-    simulator = Simulator(now=clock)
-    simulator.client.scope_in_token = simulator.client.scope_in_callback = False
-    held = shelf(simulator)
-    async with running_app(tmp_path, simulator=simulator, clock=clock) as vitals:
-        app = await vitals.connected_app()
-        held.answers["heartrate"] = (403, "application/json", b'{"detail":"Forbidden"}')
-        said = await refused(app, "health_query", collection="heartrate")
-
-    assert said.index("membership") < said.index("`heartrate`")
-    assert "does not change this" not in said
-    assert set(SCOPES) > {"heartrate"}

@@ -172,3 +172,20 @@ def sleep(
         "time_in_bed": 26_000,
         **more,
     }
+
+
+SCORES: list[Record] = [
+    {
+        "id": f"s{day}",
+        "day": f"2026-03-{day:02}",
+        "score": 70 + day,
+        "contributors": {"deep_sleep": 80, "efficiency": 97},
+        "timestamp": f"2026-03-{day:02}T00:00:00+00:00",
+    }
+    for day in range(1, 11)
+]
+
+
+def scores() -> Connector:
+    """A connector to ten days of sleep scores."""
+    return Connector(FakeSource({"daily_sleep": SCORES}))

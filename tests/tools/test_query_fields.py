@@ -1,0 +1,117 @@
+"""`health_query`: which fields of a record go out, under which name, unit and form."""
+
+import csv
+import io
+
+import pytest
+
+from app.sources.base import Record
+from tests.tools.fakes import SCORES, Connector, FakeSource, scores, sleep
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_score_is_called_a_score_and_a_measurement_has_its_unit() -> None:
+    connector = Connector(FakeSource({"sleep": [sleep("2026-03-10", average_hrv=42, efficiency=88)]}))
+
+    nights = await connector.ask("health_query", collection="sleep", day="today")
+    marks = await scores().ask("health_query", collection="daily_sleep", day="today")
+
+    assert nights["units"]["average_hrv"] == {"unit": "ms (RMSSD)", "kind": "measurement"}
+    assert nights["units"]["efficiency"] == {"unit": "%", "kind": "measurement"}
+    assert nights["units"]["total_sleep_duration"]["unit"] == "s"
+    assert marks["units"]["contributors.efficiency"] == {"kind": "score"}
+    assert marks["units"]["score"] == {"kind": "score"}
+
+
+async def test_an_unknown_field_is_ignored_by_name_and_the_near_one_is_offered() -> None:
+    answer = await scores().ask("health_query", collection="daily_sleep", day="today", fields=["scoer"])
+
+    assert answer["ignored_fields"] == ["scoer"]
+    assert "score" in answer["fields_meant"]["scoer"]
+    assert answer["data"][0]["score"] == 80
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param(["contributors.deep_sleep"], id="list"),
+        pytest.param("contributors.deep_sleep", id="text"),
+        pytest.param('["contributors.deep_sleep"]', id="list as text"),
+    ],
+)
+async def test_a_dotted_field_leaves_id_and_day_and_itself(fields: object) -> None:
+    answer = await scores().ask("health_query", collection="daily_sleep", day="today", fields=fields)
+
+    assert answer["data"] == [
+        {"id": "s10", "day": "2026-03-10", "contributors": {"deep_sleep": 80}, "timestamp": SCORES[-1]["timestamp"]}
+    ]
+    assert answer["fields_split"]["here"] == ["contributors.deep_sleep"]
+
+
+async def test_only_the_fields_asked_for_are_asked_of_the_source() -> None:
+    connector = scores()
+
+    await connector.ask("health_query", collection="daily_sleep", day="today", fields="score")
+    await connector.ask("health_query", collection="daily_sleep", day="today", fields="score,brand_new")
+
+    assert "score" in connector.source.asked[0][2]
+    assert connector.source.asked[1][2] == ()  # it may be there although the catalogue does not know it
+
+
+async def test_fields_are_chosen_here_where_the_source_cannot() -> None:
+    tag: Record = {"id": "t", "start_day": "2026-03-10", "start_time": "2026-03-10T09:00:00+00:00", "comment": "tea"}
+    connector = Connector(FakeSource({"enhanced_tag": [{**tag, "custom_name": "x"}]}))
+
+    answer = await connector.ask("health_query", collection="enhanced_tag", day="today", fields="comment")
+
+    assert answer["data"] == [tag]
+    assert answer["fields_split"] == {"at_source": [], "here": ["comment"]}
+    assert answer["free_text"] == ["comment"]
+
+
+async def test_unknown_fields_pass_through_and_are_marked() -> None:
+    connector = Connector(FakeSource({"daily_sleep": [{**SCORES[-1], "glow": 7, "halo": {"size": "big"}}]}))
+
+    answer = await connector.ask("health_query", collection="daily_sleep", day="today")
+
+    assert answer["data"][0]["glow"] == 7
+    assert answer["unknown_fields"] == ["glow", "halo.size"]
+    assert answer["units"]["glow"] == {"kind": "unknown"}
+
+
+async def test_series_are_left_out_named_and_counted_unless_asked_for() -> None:
+    series = {"interval": 300, "items": [50, None, 52], "timestamp": "2026-03-10T00:10:00+00:00"}
+    connector = Connector(FakeSource({"sleep": [sleep("2026-03-10", heart_rate=series, sleep_phase_5_min="4421")]}))
+
+    short = await connector.ask("health_query", collection="sleep", day="today")
+    long = await connector.ask("health_query", collection="sleep", day="today", detail="full")
+    named = await connector.ask("health_query", collection="sleep", day="today", fields="heart_rate")
+
+    assert short["series_left_out"] == {"heart_rate": 3, "sleep_phase_5_min": 4}
+    assert "heart_rate" not in short["data"][0]
+    assert long["data"][0]["heart_rate"] == series
+    assert long["units"]["heart_rate"] == {"unit": "bpm", "kind": "series"}
+    assert "series_left_out" not in long
+    assert named["data"][0]["heart_rate"] == series
+
+
+async def test_csv_is_one_table_with_columns_in_the_catalogues_order() -> None:
+    answer = await scores().ask(
+        "health_query", collection="daily_sleep", start="2026-03-09", end="2026-03-10", format="csv"
+    )
+
+    rows = list(csv.reader(io.StringIO(answer["data"], newline="")))
+    assert rows[0] == ["id", "day", "score", "contributors.deep_sleep", "contributors.efficiency", "timestamp"]
+    assert rows[1][:5] == ["s9", "2026-03-09", "79", "80", "97"]
+    assert answer["data"].endswith("\r\n")
+    assert answer["n"] == 2
+
+
+async def test_columns_that_not_every_record_has_are_named() -> None:
+    uneven: list[Record] = [SCORES[0] | {"day": "2026-03-09"}, {"id": "x", "day": "2026-03-10", "score": None}]
+    connector = Connector(FakeSource({"daily_sleep": uneven}))
+
+    answer = await connector.ask("health_query", collection="daily_sleep", format="csv")
+
+    assert answer["uneven_columns"] == ["contributors.deep_sleep", "contributors.efficiency", "timestamp"]
