@@ -1,4 +1,4 @@
-"""The MCP server object: its name, what it tells a model about itself, and its tools."""
+"""The MCP server object: its name, what it tells a model about itself, its tools, prompts and resources."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,9 @@ from app.sources.registry import Sources
 from app.tools.calling import Definition, HealthTool, Service
 from app.tools.catalog import CATALOG
 from app.tools.health_check import CHECK
+from app.tools.prompts import prompts
 from app.tools.query import QUERY
+from app.tools.resources import EraErrors, add_resources
 from app.tools.today import TODAY
 
 TOOLS: tuple[Definition, ...] = (TODAY, QUERY, CATALOG, CHECK)
@@ -44,7 +46,7 @@ def build_mcp(
     public_url: str,
     version: str,
 ) -> MCPServer[Any]:
-    """Return the server with all its tools.
+    """Return the server with all its tools, prompts and resources.
 
     Args:
         sources: Where data comes from.
@@ -62,7 +64,7 @@ def build_mcp(
         public_url=public_url,
         version=version,
     )
-    return MCPServer(
+    server = MCPServer[Any](
         name="vitals",
         title="Vitals",
         description="The owner's own wearable data, read-only.",
@@ -73,4 +75,9 @@ def build_mcp(
         tools=[HealthTool.of(definition, service) for definition in TOOLS],
         subscriptions=False,  # nothing here ever changes, and an open stream would keep a sleeping machine awake
         log_level="WARNING",
+        middleware=[EraErrors()],
     )
+    add_resources(server, sources)
+    for prompt in prompts():
+        server.add_prompt(prompt)
+    return server
