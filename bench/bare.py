@@ -1,0 +1,58 @@
+"""The measure of calls, start and memory: the bare SDK server, one tool that answers a constant, a verifier that
+lets everyone in, on uvloop and httptools. `python -m bench.bare PORT json|stream`.
+"""
+
+import sys
+
+import uvicorn
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.mcpserver import MCPServer
+from mcp_types import CallToolResult, TextContent
+from pydantic import AnyHttpUrl
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+
+class Anyone:
+    """A verifier that asks nobody."""
+
+    async def verify_token(self, token: str) -> AccessToken:
+        """Let everyone in."""
+        return AccessToken(token=token, client_id="bench", scopes=["health:read"])
+
+
+def build(url: str) -> MCPServer:
+    """Return the server."""
+    server = MCPServer(
+        "bare",
+        token_verifier=Anyone(),
+        auth=AuthSettings(
+            issuer_url=AnyHttpUrl(url), resource_server_url=AnyHttpUrl(f"{url}/mcp"), validate_token_resource=False
+        ),
+        log_level="WARNING",
+    )
+
+    @server.tool()
+    async def constant() -> CallToolResult:
+        """Answer a constant."""
+        return CallToolResult(content=[TextContent(type="text", text='{"n":1}')], structured_content={"n": 1})
+
+    @server.custom_route("/healthz", methods=["GET"])
+    async def health(_request: Request) -> Response:
+        return JSONResponse({"status": "alive"})
+
+    return server
+
+
+def main() -> None:
+    """Serve on loopback."""
+    port, form = int(sys.argv[1]), sys.argv[2]
+    app = build(f"http://127.0.0.1:{port}").streamable_http_app(stateless_http=True, json_response=form == "json")
+    uvicorn.run(
+        app, port=port, log_level="warning", access_log=False, ws="none", loop="uvloop", http="httptools", lifespan="on"
+    )
+
+
+if __name__ == "__main__":
+    main()
