@@ -1,7 +1,7 @@
 """One authenticated GET: the token goes to Oura alone, is renewed once, and retries are bounded."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 import anyio
 import httpx2
@@ -187,6 +187,20 @@ async def test_an_answer_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch)
 
     with pytest.raises(SourceChanged, match="larger"):
         await ask(Oura(httpx2.Response(200, content=b"[" * 1001)))
+
+
+@pytest.mark.anyio
+async def test_an_answer_that_comes_by_the_byte_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Drip(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            while True:
+                await anyio.sleep(0.001)
+                yield b" "
+
+    monkeypatch.setattr("app.sources.oura.client._DEADLINE_S", 0.05)
+
+    with anyio.fail_after(5), pytest.raises(SourceUnreachable, match="TimeoutError"):
+        await ask(lambda request: httpx2.Response(200, stream=Drip()))
 
 
 @pytest.mark.anyio

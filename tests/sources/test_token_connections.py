@@ -1,4 +1,4 @@
-"""A refresh token never travels on a connection that was kept from an earlier request."""
+"""A refresh token never travels on a connection that was kept from an earlier request, and its answer is bounded."""
 
 import json
 from collections.abc import AsyncIterator
@@ -7,10 +7,13 @@ from pathlib import Path
 
 import anyio
 import anyio.abc
+import httpx2
 import pytest
 
 from app.parts import Parts, build_parts
 from app.settings import load_settings
+from app.sources.oura.oauth import OuraOAuth
+from app.vault.outcomes import OutcomeUnknown
 
 pytestmark = pytest.mark.anyio
 
@@ -82,3 +85,43 @@ async def test_questions_keep_their_connection(tmp_path: Path) -> None:
                 await parts.http.get(f"{root}/v2/usercollection/sleep")
 
     assert (oura.connections, oura.hung_up) == (1, 1)
+
+
+class Endless(httpx2.AsyncByteStream):
+    """A body that goes on: at once, or by a byte now and then, so that no single wait is long."""
+
+    def __init__(self, pause_s: float, chunk: bytes) -> None:
+        self._pause_s = pause_s
+        self._chunk = chunk
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            await anyio.sleep(self._pause_s)
+            yield self._chunk
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        pytest.param(Endless(0, b"x" * 4096), "endless answer", id="without end"),
+        pytest.param(Endless(0.001, b"x"), "TimeoutError", id="by the byte"),
+    ],
+)
+async def test_an_answer_that_does_not_end_is_given_up_on_and_its_outcome_unknown(
+    body: Endless, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.sources.oura.oauth._DEADLINE_S", 0.1)
+    transport = httpx2.MockTransport(lambda request: httpx2.Response(200, stream=body))
+    async with httpx2.AsyncClient(transport=transport) as http:
+        oauth = OuraOAuth(
+            http=http,
+            client_id="client",
+            client_secret="secret",
+            authorize_url="https://oura.example/oauth/authorize",
+            token_urls=("https://oura.example/oauth/token",),
+            revoke_urls=(),
+            scopes=("daily",),
+            redirect_uri="https://vitals.example/callback/oura/",
+        )
+        with anyio.fail_after(5), pytest.raises(OutcomeUnknown, match=says):
+            await oauth.refresh("rt", token_url="https://oura.example/oauth/token")

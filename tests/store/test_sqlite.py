@@ -64,13 +64,16 @@ async def test_a_file_that_others_could_read_is_closed_to_them_and_a_folder_left
     assert mode(tmp_path) == 0o755
 
 
-async def test_a_commit_survives_a_power_cut_by_the_settings_of_the_file(path: Path, clock: Clock) -> None:
+async def test_a_commit_survives_a_power_cut_and_what_is_deleted_is_overwritten_by_the_settings_of_the_file(
+    path: Path, clock: Clock
+) -> None:
     store = SqliteStore(path, now=clock)
     raw = store._writer._raw
     assert raw is not None
 
     assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert raw.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+    assert raw.execute("PRAGMA secure_delete").fetchone() == (1,)
     await store.aclose()
 
 
