@@ -37,8 +37,9 @@ Days are the owner's own, in the owner's time zone; a range includes its first a
 - Missing is unknown. A day without a record is not a day of nothing: the ring may not have been worn, not have synced
   yet, or not be allowed to be read. An answer gives the reason where it is known. Null is never zero.
 - `complete: false` or `truncated`: something is left out. Say so, or ask for the rest from the day after
-`continue_from`. - `units` names kind and unit of every number delivered. `unknown` there means: not known to this
-connector. - `synthetic: true`: sample data, not the owner's.
+  `continue_from`.
+- `units` names kind and unit of every number delivered. `unknown` there means: not known to this connector.
+- `synthetic: true`: sample data, not the owner's.
 - One night says little. Values differ from night to night by themselves; compare a week with weeks, name how many days
   there are on each side, and do not take two things that move together for cause and effect.
 
