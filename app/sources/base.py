@@ -70,6 +70,8 @@ class Collection:
     end_day_field: str | None = None  # SPAN only: where its last day stands; null: `open_ended` decides
     open_ended: bool = False  # SPAN only: without an end it is still going on, else it was a single day
     lookback_days: int = 0  # SPAN only: asked further back than the margin, since a span may have begun long ago
+    entered: bool = False  # by the owner's hand, so wear and sync of the ring say nothing about what is missing
+    not_on: tuple[str, ...] = ()  # hardware generations of the ring that cannot measure it
     stride_days: int | None = None  # dense only: days worth one request of their own, so that several run side by side
 
     @property
@@ -106,6 +108,7 @@ class Fetched:
     pagination_cycle: bool = False
     rate_limited: bool = False  # a 429 was met and waited out, or ended a window
     failures: tuple[str, ...] = ()  # one sentence for each window that did not arrive
+    whole_until: date | None = None  # not complete: the last day up to which everything arrived; before the start: none
 
 
 class Source(Protocol):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 
 import anyio
 
@@ -168,7 +169,24 @@ class Question:
             pagination_cycle=tally.cycle,
             rate_limited=tally.rate_limited,
             failures=failures,
+            whole_until=self._whole_until(hauls),
         )
+
+    def _whole_until(self, hauls: list[_Haul]) -> date | None:
+        """Return the last day up to which everything arrived; None if everything did, or if there are no days.
+
+        Samples come oldest first, so of a window that broke off the days before its newest sample are whole. Nothing is
+        known about the order of other records.
+        """
+        for haul in hauls:
+            if haul.failure is None or haul.window is None or self._days is None:
+                continue
+            first, newest = haul.window.first, None
+            if self._collection.dense and haul.kept:
+                newest = max(kept.order[1] for kept in haul.kept)
+            reached = datetime.fromtimestamp(newest, self._days.zone).date() if newest is not None else first
+            return max(first, min(reached, haul.window.last)) - timedelta(days=1)
+        return None
 
 
 def needed(collection: Collection) -> frozenset[str]:

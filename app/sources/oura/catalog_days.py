@@ -117,6 +117,7 @@ DAILY_SPO2: Final = Collection(
     carries="Blood oxygen during the night and how often it dipped.",
     date_kind=DateKind.WAKE_DAY,
     scope="spo2",
+    not_on=("gen1", "gen2", "gen2m"),
     fields=(
         ID,
         time("day", "the wake day of the night it was measured in"),

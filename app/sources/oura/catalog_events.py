@@ -13,10 +13,11 @@ WORKOUT: Final = Collection(
     carries="Workouts, detected by the ring, entered by hand or imported.",
     date_kind=DateKind.START_DAY,
     scope="workout",
+    entered=True,
     fields=(
         ID,
         time("day", "the wearer's local day it began on"),
-        text("activity", "what kind: walking, cycling, …"),
+        word("activity", "what kind: walking, cycling, …"),
         time("start_datetime", "start, with the wearer's offset"),
         time("end_datetime", "end, with the wearer's offset"),
         measured("calories", "kcal", "burned"),
@@ -49,6 +50,7 @@ SESSION: Final = Collection(
     carries="Moments recorded in the app: breathing, meditation, naps, with heart rate and HRV.",
     date_kind=DateKind.START_DAY,
     scope="session",
+    entered=True,
     fields=(
         ID,
         time("day", "the local day"),
@@ -74,10 +76,11 @@ ENHANCED_TAG: Final = Collection(
     carries="Tags the owner set: caffeine, alcohol, illness, travel, own ones, with comments.",
     date_kind=DateKind.SPAN,
     scope="tag",
+    entered=True,
     takes_fields=False,
     fields=(
         ID,
-        word("tag_type_code", "which tag; custom: see custom_name; null: text only", "custom"),
+        word("tag_type_code", "which tag; custom: see custom_name; null: text only"),
         text("custom_name", "the owner's name for a custom tag"),
         text("comment", "the owner's comment"),
         time("start_time", "when, or when it began"),
@@ -104,6 +107,7 @@ TAG: Final = Collection(
     carries="Notes in the older format; enhanced_tag has taken its place.",
     date_kind=DateKind.CALENDAR_DAY,
     scope="tag",
+    entered=True,
     takes_fields=False,
     fields=(
         ID,
@@ -124,6 +128,7 @@ REST_MODE_PERIOD: Final = Collection(
     carries="Times the owner put the ring in rest mode: illness, injury, recovery.",
     date_kind=DateKind.SPAN,
     scope="daily",
+    entered=True,
     fields=(
         ID,
         time("start_day", "its first day"),

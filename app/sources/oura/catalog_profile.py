@@ -3,7 +3,7 @@
 from typing import Final
 
 from app.sources.base import Collection, DateKind
-from app.sources.oura.fields import ID, IN_UTC, SAMPLED, measured, text, time, word, yes_no
+from app.sources.oura.fields import ID, IN_UTC, SAMPLED, code, measured, time, word, yes_no
 
 PERSONAL_INFO: Final = Collection(
     source="oura",
@@ -19,7 +19,7 @@ PERSONAL_INFO: Final = Collection(
         measured("weight", "kg", "weight as entered in the app"),
         measured("height", "m", "height as entered in the app; metres, not centimetres"),
         word("biological_sex", "as entered in the app", "male", "female"),
-        text("email", "address of the Oura account; only with the scope `email`"),
+        code("email", "address of the Oura account; only with the scope `email`"),
     ),
     day_fields=(),
     notes=(
@@ -59,7 +59,7 @@ RING_CONFIGURATION: Final = Collection(
             "tide",
             "deep_rose",
         ),
-        text("firmware_version", "version of the ring's software"),
+        code("firmware_version", "version of the ring's software"),
         measured("size", "US ring size", "size"),
     ),
     day_fields=(),
