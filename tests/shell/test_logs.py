@@ -7,24 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 
 from app import logs
 from tests.shell.web import Web
 
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical", "log"}
-
-
-@pytest.fixture
-def written() -> Iterator[io.StringIO]:
-    stream = io.StringIO()
-    root = logging.getLogger()
-    before = root.handlers[:], root.level
-    logs.configure(level="debug", style="json", stream=stream)
-    yield stream
-    root.handlers[:], root.level = before
-    logging.captureWarnings(capture=False)
-    structlog.reset_defaults()
 
 
 def lines(stream: io.StringIO) -> list[dict[str, Any]]:

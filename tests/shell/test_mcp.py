@@ -1,16 +1,13 @@
 """The MCP address of the whole connector, in process: what the wire, the transport and the tools make together."""
 
 import io
-import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-import structlog
 
-from app import logs
 from app.demo.walk import App
 from app.simulator.faults import Kind
 from app.sources.oura.source import OuraSource
@@ -35,18 +32,6 @@ async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
 @pytest.fixture
 async def app(vitals: Vitals) -> App:
     return await vitals.connected_app()
-
-
-@pytest.fixture
-def written() -> Iterator[io.StringIO]:
-    stream = io.StringIO()
-    root = logging.getLogger()
-    before = root.handlers[:], root.level
-    logs.configure(level="debug", style="json", stream=stream)
-    yield stream
-    root.handlers[:], root.level = before
-    logging.captureWarnings(capture=False)
-    structlog.reset_defaults()
 
 
 async def post(vitals: Vitals, app: App, message: object, **headers: str) -> httpx2.Response:

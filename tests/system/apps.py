@@ -64,7 +64,7 @@ async def ask_once(process: Process, held: App) -> str:
 
 
 async def until_held(oura: Oura) -> None:
-    """Return when Oura has handled a token request and keeps the answer back."""
+    """Return when Oura has handled a request and keeps the answer back."""
     with anyio.fail_after(30):
         while not oura.simulator.faults.held:
             await anyio.to_thread.run_sync(process_pause)

@@ -6,7 +6,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.processes import free_port, simulated_oura, vitals
+from app.demo.walk import App
+from tests.processes import Oura, Process, free_port, simulated_oura, vitals
 from tests.system.apps import app_through, ask_once, signed_in, until_held
 from tests.system.conftest import Backend
 
@@ -23,16 +24,7 @@ def test_killed_between_spend_and_store_the_owner_is_told_once_and_oura_asked_on
             app = anyio.run(signed_in, process)
             oura.simulator.expire_access_tokens()
             oura.simulator.faults.add("hold", "/oauth/*")
-
-            async def kill_while_oura_keeps_its_answer() -> None:
-                async with app_through(process, app) as asking, anyio.create_task_group() as group:
-                    group.start_soon(asking.ask, "health_today")
-                    await until_held(oura)
-                    process.popen.send_signal(signal.SIGKILL)
-                    group.cancel_scope.cancel()
-
-            anyio.run(kill_while_oura_keeps_its_answer)
-            process.popen.wait(30)
+            kill_while_oura_keeps_its_answer(oura, process, app)
         oura.simulator.faults.clear()
         spent = oura.simulator.counts.refreshes
         assert spent == 1
@@ -56,18 +48,23 @@ def test_killed_before_anything_was_sent_nothing_is_lost(backend: Backend, tmp_p
             app = anyio.run(signed_in, process)
             oura.simulator.expire_access_tokens()
             oura.simulator.faults.add("hold", "/v2/*", times=None)  # each 401 that would lead to a renewal
-
-            async def kill_while_oura_keeps_its_401() -> None:
-                async with app_through(process, app) as asking, anyio.create_task_group() as group:
-                    group.start_soon(asking.ask, "health_today")
-                    await until_held(oura)
-                    process.popen.send_signal(signal.SIGKILL)
-                    group.cancel_scope.cancel()
-
-            anyio.run(kill_while_oura_keeps_its_401)
-            process.popen.wait(30)
+            kill_while_oura_keeps_its_answer(oura, process, app)
         oura.simulator.faults.clear()
 
         with vitals("serve", env=env, folder=tmp_path / "after", port=port) as process:
             assert anyio.run(ask_once, process, app) == "answered, complete: True"
         assert oura.simulator.counts.refreshes == 1
+
+
+def kill_while_oura_keeps_its_answer(oura: Oura, process: Process, app: App) -> None:
+    """Let the app ask, and kill the connector while Oura has handled a request and sent nothing yet."""
+
+    async def ask_and_kill() -> None:
+        async with app_through(process, app) as asking, anyio.create_task_group() as group:
+            group.start_soon(asking.ask, "health_today")
+            await until_held(oura)
+            process.popen.send_signal(signal.SIGKILL)
+            group.cancel_scope.cancel()
+
+    anyio.run(ask_and_kill)
+    process.popen.wait(30)
