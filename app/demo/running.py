@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import anyio
+import httpx2
 import uvicorn
 from starlette.types import ASGIApp
 
@@ -120,6 +121,9 @@ async def _walk(public_url: str) -> int:
         await walk(public_url, say=lambda line: print(line, flush=True))
     except WalkFailed as exc:
         print(f"vitals demo: {exc}", file=sys.stderr)
+        return 1
+    except httpx2.HTTPError as exc:
+        print(f"vitals demo: no answer to a request on loopback ({type(exc).__name__}).", file=sys.stderr)
         return 1
     return 0
 

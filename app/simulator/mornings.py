@@ -3,14 +3,16 @@
 Contributors are scores from 1 to 100; they agree only loosely with the night's measurements, as Oura's do.
 """
 
-from datetime import date
+from datetime import date, timedelta
 from math import sin
 
 from app.simulator.nights import Nights
+from app.simulator.person import FIRST_DAY
 from app.simulator.scores import readiness
 from app.simulator.world import Dated, Record, World, clamp
 
 _READY_AFTER_S = 20 * 60  # as for the night itself
+_TWO_WEEKS = timedelta(days=14)
 _SLEEP = ("deep_sleep", "efficiency", "latency", "rem_sleep", "restfulness", "timing", "total_sleep")
 _RECOMMENDATIONS = ("follow_optimal_bedtime", "earlier_bedtime", "improve_efficiency")
 _LEVELS = ("limited", "adequate", "solid", "strong", "exceptional")
@@ -92,8 +94,8 @@ class Mornings:
         return self._one("daily_cardiovascular_age", day, body)
 
     def daily_resilience(self, day: date) -> list[Dated]:
-        """Make the resilience; it has no score, and its contributors are fractions."""
-        if day.month == 1 and day.year == 2019 and day.day < 15:
+        """Make the resilience; it has no score, and its contributors are decimals from 0 to 100."""
+        if day < FIRST_DAY + _TWO_WEEKS:
             return []  # too few nights yet
         rng = self._world.rng("resilience", day)
         trend = 2.5 + 1.6 * sin(day.toordinal() / 41)
