@@ -6,7 +6,9 @@ import anyio
 import httpx2
 import pytest
 from mcp.client import Client
+from starlette.types import Message
 
+from app.tools.transport import McpAsgi
 from tests.tools.fakes import Connector, FakeSource, sleep, text_of
 from tests.tools.served import served
 
@@ -93,3 +95,24 @@ async def test_discovery_without_headers_gets_the_answer_that_chatgpt_falls_back
 
     assert answer.status_code == 200
     assert answer.json()["error"]["code"] == -32601
+
+
+async def test_a_client_that_left_before_the_end_of_its_body_is_not_answered() -> None:
+    messages: list[Message] = [
+        {"type": "http.request", "body": b'{"jsonrpc":', "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return messages.pop(0)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    mcp = McpAsgi(connector().server(), max_body_bytes=100)
+    with anyio.fail_after(5):
+        async with mcp.run():
+            await mcp({"type": "http", "method": "POST", "path": "/mcp", "headers": []}, receive, send)
+
+    assert sent == []
