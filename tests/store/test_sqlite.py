@@ -214,3 +214,36 @@ async def test_records_and_fencing_numbers_survive_a_restart(path: Path, clock: 
     await store.aclose()
 
     assert after > before
+
+
+async def test_a_lookup_that_would_have_to_wait_waits_in_a_thread_and_still_finds(path: Path, clock: Clock) -> None:
+    store = SqliteStore(path, now=clock)
+    await store.put("a", b"1")
+    busy = sqlite3.OperationalError("database is locked")
+    busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+
+    class Busy:
+        def execute(self, *_: object) -> object:
+            raise busy
+
+    quick = store._lookup._raw
+    store._lookup._raw = Busy()  # type: ignore[assignment]  # SQLite answers so to a connection that does not wait
+    found = await store.get("a")
+    store._lookup._raw = quick
+    await store.aclose()
+
+    assert found == b"1"
+
+
+async def test_the_connection_that_is_asked_on_the_event_loop_never_waits_and_never_writes(
+    path: Path, clock: Clock
+) -> None:
+    store = SqliteStore(path, now=clock)
+    raw = store._lookup._raw
+    assert raw is not None
+
+    assert raw.execute("PRAGMA busy_timeout").fetchone() == (0,)
+    assert raw.execute("PRAGMA query_only").fetchone() == (1,)
+    await store.aclose()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await store.get("a")
