@@ -1,5 +1,6 @@
-"""The measure of calls, start and memory: the bare SDK server, one tool that answers a constant, a verifier that
-lets everyone in, on uvloop and httptools. `python -m bench.bare PORT json|stream`.
+"""The measure of calls, start and memory: the bare SDK server on uvloop and httptools, `python -m bench.bare PORT FORM`.
+
+It has one tool that answers a constant, and a verifier that lets everyone in. FORM is `json` or `stream`.
 """
 
 import sys
@@ -38,10 +39,10 @@ def build(url: str) -> MCPServer:
         """Answer a constant."""
         return CallToolResult(content=[TextContent(type="text", text='{"n":1}')], structured_content={"n": 1})
 
-    @server.custom_route("/healthz", methods=["GET"])
     async def health(_request: Request) -> Response:
         return JSONResponse({"status": "alive"})
 
+    server.custom_route("/healthz", methods=["GET"])(health)
     return server
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.bare import build as _  # noqa: F401 - fails early if the SDK's interface has changed
 from bench.connector import connected, slow_oura, vitals
 from bench.figures import Figure, at_least, middle
 from bench.load import ERAS, call, requests_per_s
@@ -18,7 +17,7 @@ def measure(folder: Path, rounds: int) -> Iterator[Figure]:
     port = free_port()
     with (
         slow_oura(folder, latency_s=0) as oura,
-        vitals(folder, oura.url, LOG_LEVEL="warning") as ours,
+        vitals(folder, oura.url) as ours,
         child("-m", "bench.bare", str(port), "json", port=port, env={}, folder=folder) as bare,
     ):
         token = connected(ours).access_token

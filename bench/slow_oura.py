@@ -1,4 +1,4 @@
-"""The simulated Oura as a process of its own, with a fixed wait before each data request: `python -m bench.slow_oura`."""
+"""The simulated Oura as a process with a fixed wait before each data request: `python -m bench.slow_oura PORT S`."""
 
 import sys
 import time

@@ -7,8 +7,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 from urllib.parse import urlsplit
+
+import orjson
 
 from app.authserver.redirects import redirect_matches
 from app.errors import CallerError
@@ -131,9 +134,14 @@ def to_json(record: "DataclassInstance") -> bytes:
 
 def from_json(kind: type[Record], raw: bytes) -> Record:
     """Read a stored record; members that another version wrote are dropped."""
-    members = cast("dict[str, object]", json.loads(raw))
-    known = {each.name for each in fields(kind)}
+    members = cast("dict[str, object]", orjson.loads(raw))
+    known = _names(kind)
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in members.items() if k in known})
+
+
+@cache
+def _names(kind: type["DataclassInstance"]) -> frozenset[str]:
+    return frozenset(each.name for each in fields(kind))
 
 
 def token_hash(value: str) -> str:
