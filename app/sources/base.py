@@ -70,6 +70,7 @@ class Collection:
     end_day_field: str | None = None  # SPAN only: where its last day stands; null: `open_ended` decides
     open_ended: bool = False  # SPAN only: without an end it is still going on, else it was a single day
     lookback_days: int = 0  # SPAN only: asked further back than the margin, since a span may have begun long ago
+    clock_field: str | None = None  # an instant with the offset of the wearer's own clock
     entered: bool = False  # by the owner's hand, so wear and sync of the ring say nothing about what is missing
     not_on: tuple[str, ...] = ()  # hardware generations of the ring that cannot measure it
     stride_days: int | None = None  # dense only: days worth one request of their own, so that several run side by side

@@ -1,13 +1,14 @@
 """The answer to one `health_query`: the records that came, whole or cut to size, with everything said about them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from app.errors import BadRequest
 from app.sources.base import Collection, Fetched, Record, Source
 from app.tools.absence import empty
 from app.tools.dates import Span
+from app.tools.evidence import Evidence
 from app.tools.fitting import LEAST_CHARS, TooLarge, by_day, fit
 from app.tools.records import day_of, end_day_of
 from app.tools.rendering import Answer, written
@@ -28,6 +29,8 @@ class Question:
     shapes: tuple[Shape, ...]  # in the order of trying
     cap: int  # characters
     notes: tuple[str, ...]
+    evidence: Evidence | None = None  # about the days, where none of them has a record
+    circumstances: Answer = field(default_factory=dict)  # what bears on reading the range
 
 
 def fitted(
@@ -39,7 +42,7 @@ def fitted(
         question: What was asked.
         fetched: How the records arrived; None if nothing was asked of the source.
         records: Those inside the range.
-        rest_after: The last day that was asked of the source, if the range goes on after it.
+        rest_after: The last day up to which everything came, if the range goes on after it.
 
     Raises:
         BadRequest: A single day is over the limit; the text says what would make it fit.
@@ -48,7 +51,7 @@ def fitted(
         for shape in question.shapes:
             if shape.resolution == "raw" and len(records) * LEAST_CHARS > question.cap:
                 continue
-            tried = answer(question, shape, fetched, records, note=_instead_of_raw(shape))
+            tried = answer(question, shape, fetched, records, cut=rest_after, note=_instead_of_raw(shape))
             if len(written(tried)) <= question.cap:
                 return tried
     shape = question.shapes[-1]
@@ -60,7 +63,7 @@ def fitted(
                 day=lambda record: max(start, day_of(record, shape.collection, shape.zone) or start),
                 last=lambda record, day: end_day_of(record, shape.collection, day),
             ),
-            lambda chosen, cut: answer(question, shape, fetched, chosen, cut=cut),
+            lambda chosen, cut: answer(question, shape, fetched, chosen, cut=_earlier(cut, rest_after)),
             cap=question.cap,
             rest_after=rest_after,
             least_chars=LEAST_CHARS if shape.resolution == "raw" else 0,
@@ -85,7 +88,7 @@ def answer(
         shape: How the records go out.
         fetched: How they arrived; None if nothing was asked of the source.
         records: Those to deliver.
-        cut: The last day delivered, if some are not.
+        cut: The last day delivered whole, if not all are.
         note: One more thing to say.
     """
     collection, span = question.collection, question.span
@@ -109,8 +112,17 @@ def answer(
         said |= _arrival(fetched)
     said |= delivered
     if not records:
-        said["empty"] = empty(collection, fetched, start=span.start if span else None, today=question.here.today)
-    said["notes"] = [*question.notes, *collection.notes, *([note] if note else ()), *_seam(collection, records, cut)]
+        said["empty"] = empty(collection, fetched, span=span, today=question.here.today, evidence=question.evidence)
+    circumstances = dict(question.circumstances)
+    about = circumstances.pop("notes", None)
+    said |= circumstances
+    said["notes"] = [
+        *question.notes,
+        *collection.notes,
+        *(about if isinstance(about, list) else ()),
+        *([note] if note else ()),
+        *_seam(question, fetched, records, cut),
+    ]
     if (chars := len(written({**said, "data": data}))) > LARGE_CHARS:
         said["large_response"] = f"{chars} characters. Smaller with fewer days, or {', or '.join(_smaller(shape))}."
     said["data"] = data  # last: some hosts cut the end of what is long
@@ -131,11 +143,22 @@ def _arrival(fetched: Fetched) -> Answer:
     return said
 
 
-def _seam(collection: Collection, records: Sequence[Record], cut: date | None) -> list[str]:
+def _earlier(one: date | None, other: date | None) -> date | None:
+    return min(one, other) if one and other else one or other
+
+
+def _seam(question: Question, fetched: Fetched | None, records: Sequence[Record], cut: date | None) -> list[str]:
+    """Say how to go on after the last whole day."""
     if cut is None:
         return []
-    notes = [f"Cut after {cut} to fit. For the rest ask again with start={cut + timedelta(days=1)}."]
-    if any(end_day_of(record, collection, cut) > cut for record in records):
+    then = f"start={cut + timedelta(days=1)}"
+    if question.span is not None and cut < question.span.start:
+        return [f"No day arrived whole. Ask again with {then}, and take that answer instead: what is here comes again."]
+    if fetched is not None and not fetched.complete and cut == fetched.whole_until:
+        notes = [f"Everything up to {cut} arrived; what is later was held back. For it ask again with {then}."]
+    else:
+        notes = [f"Cut after {cut} to fit. For the rest ask again with {then}."]
+    if any(end_day_of(record, question.collection, cut) > cut for record in records):
         notes.append("A record that runs on past the cut comes again in the next part, with the same id.")
     return notes
 

@@ -11,7 +11,7 @@ from app.tools.calling import Call
 from app.tools.dates import Span
 from app.tools.fitting import LEAST_CHARS
 from app.tools.progress import Together
-from app.tools.records import stamp
+from app.tools.records import day_of, stamp
 
 LOOK_BACK_DAYS = (7, 60, 366)  # for the newest record, where the source cannot be asked for it
 BLOCK_DAYS = 4  # of raw samples: one answer holds few days of them, so a month is not fetched to give a day
@@ -48,7 +48,9 @@ async def raw_as_far_as_it_fits(call: Call, question: Question) -> tuple[Fetched
             if start == span.start:
                 raise
             failure = f"{start} to {span.end} did not arrive: {error}"
-            return replace(sofar, complete=False, failures=(*sofar.failures, failure)), start - timedelta(days=1)
+            reached = start - timedelta(days=1)
+            failed = replace(sofar, complete=False, failures=(*sofar.failures, failure), whole_until=reached)
+            return failed, reached
         sofar = _joined(sofar, found)
         if end == span.end or not found.complete or len(sofar.records) * LEAST_CHARS > question.cap:
             return sofar, end
@@ -88,6 +90,22 @@ def between(records: Sequence[Record], collection: Collection, span: Span | None
     return kept
 
 
+def whole_days(fetched: Fetched, records: Sequence[Record], question: Question) -> tuple[Sequence[Record], date | None]:
+    """Keep the records of the days that arrived whole, so that whoever goes on from there gets each exactly once.
+
+    Returns:
+        The records, and the last whole day; None if everything arrived. Where not even the first day is whole, all
+        that came and the day before it.
+    """
+    last, span = fetched.whole_until, question.span
+    if fetched.complete or last is None or span is None:
+        return records, None
+    if last < span.start:
+        return records, span.start - timedelta(days=1)
+    collection, zone = question.collection, question.here.zone
+    return [record for record in records if (day_of(record, collection, zone) or span.start) <= last], last
+
+
 def _joined(one: Fetched, other: Fetched) -> Fetched:
     return Fetched(
         records=(*one.records, *other.records),
@@ -97,4 +115,5 @@ def _joined(one: Fetched, other: Fetched) -> Fetched:
         pagination_cycle=one.pagination_cycle or other.pagination_cycle,
         rate_limited=one.rate_limited or other.rate_limited,
         failures=(*one.failures, *other.failures),
+        whole_until=one.whole_until or other.whole_until,
     )

@@ -1,7 +1,7 @@
 """`health_query`: the records of one collection for a range of days, complete or saying where it is not."""
 
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import partial
 from typing import Literal, cast
 
@@ -13,11 +13,14 @@ from app.tools.answering import Question, answer, fitted
 from app.tools.arguments import Given, choice, flag, names, text
 from app.tools.buckets import RESOLUTIONS, measured
 from app.tools.calling import Call, Definition
+from app.tools.circumstances import Beside, beside, told
 from app.tools.dates import Span, span
-from app.tools.fetching import between, newest, raw_as_far_as_it_fits, whole
+from app.tools.evidence import gather
+from app.tools.fetching import between, newest, raw_as_far_as_it_fits, whole, whole_days
 from app.tools.records import day_of
 from app.tools.rendering import Answer
 from app.tools.shaping import Shape
+from app.tools.words_for_days import LAST_NIGHT
 from app.tools.zones import Here, here
 
 USUAL_DAYS = 7
@@ -28,9 +31,9 @@ GRACE = timedelta(days=1)  # what begins later lies ahead everywhere; tomorrow m
 MANY = 2000  # records that are shaped in a thread, so that other requests are not kept waiting
 
 COLLECTION = text("collection", "Name from health_catalog.", example="daily_sleep", required=True)
-START = text("start", "First day, YYYY-MM-DD, today or yesterday.", example="2026-03-01")
+START = text("start", "First day: YYYY-MM-DD, or yesterday, last week, 2026-W07, 2026-03.", example="2026-03-01")
 END = text("end", "Last day, included.", example="2026-03-07")
-DAY = text("day", "One day, instead of start and end.", example="2026-03-10")
+DAY = text("day", "One day or such a stretch, instead of start and end; also last night.", example="2026-03-10")
 FIELDS = names("fields", "Only these fields, dotted if nested.", example="score,contributors.deep_sleep")
 LATEST = flag("latest", "Only the newest record; without dates.")
 FORMAT = choice("format", "csv is smaller for tables.", ("json", "csv"), default="json")
@@ -54,19 +57,57 @@ async def run(call: Call, given: Given) -> Answer:
     span = question.span
     if span is not None and span.start > place.today + GRACE:
         return fitted(question, None, ())
-    rest_after = None
-    if collection.dense and given[RESOLUTION] == "raw" and span is not None:
-        fetched, reached = await raw_as_far_as_it_fits(call, question)
-        rest_after = reached if reached < span.end else None
-    else:
-        fetched = await whole(call, question)
-    shape_it = partial(_shaped, question, fetched, rest_after)
+    fetched, rest_after, circumstances = await _asked(call, question, raw=given[RESOLUTION] == "raw")
+    if span is not None and fetched.complete and not between(fetched.records, collection, span):
+        days = [span.start + timedelta(days=n) for n in range((span.end - span.start).days + 1)]
+        now = datetime.fromtimestamp(call.service.now(), place.zone)
+        question = replace(question, evidence=await gather(call.caller, source, collection, days, here=place, now=now))
+    shape_it = partial(_shaped, question, fetched, rest_after, circumstances)
     return await anyio.to_thread.run_sync(shape_it) if len(fetched.records) > MANY else shape_it()
 
 
-def _shaped(question: Question, fetched: Fetched, rest_after: date | None) -> Answer:
-    records = between(fetched.records, question.collection, question.span)
-    return fitted(question, fetched, records, rest_after=rest_after)
+async def _asked(call: Call, question: Question, *, raw: bool) -> tuple[Fetched, date | None, Beside]:
+    """Ask for the records, and beside them for what bears on reading them.
+
+    Returns:
+        The records, the last day that was asked for if the range goes on after it, and what was asked beside.
+    """
+    span = question.span
+    days = DateRange(span.start, span.end, question.here.zone) if span else None
+    circumstances: list[Beside] = []
+
+    async def look_beside() -> None:
+        circumstances.append(await beside(call.caller, question.source, question.collection, days))
+
+    failure: Exception | None = None
+    rest_after = None
+    async with anyio.create_task_group() as group:
+        group.start_soon(look_beside)
+        try:
+            if question.collection.dense and raw and span is not None:
+                fetched, reached = await raw_as_far_as_it_fits(call, question)
+                rest_after = reached if reached < span.end else None
+            else:
+                fetched = await whole(call, question)
+        except Exception as error:  # noqa: BLE001  # raised again below: out of the group it would come wrapped
+            failure = error
+            group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    return fetched, rest_after, circumstances[0]
+
+
+def _shaped(question: Question, fetched: Fetched, rest_after: date | None, circumstances: Beside) -> Answer:
+    span, collection = question.span, question.collection
+    came = between(fetched.records, collection, span)
+    records, whole_until = whole_days(fetched, came, question)
+    if span is not None:
+        days = DateRange(span.start, span.end, question.here.zone)
+        known = told(collection, records, circumstances, days=days)
+        if len(records) < len(came):
+            known["held_back"] = len(came) - len(records)
+        question = replace(question, circumstances=known)
+    return fitted(question, fetched, records, rest_after=whole_until if whole_until is not None else rest_after)
 
 
 def _read(call: Call, given: Given, source: Source, collection: Collection, place: Here) -> Question:
@@ -110,6 +151,8 @@ def _dates(given: Given, collection: Collection, place: Here) -> tuple[Span | No
     if collection.date_kind is DateKind.UNDATED:
         note = f"{collection.qualified} is not filed by days: dates were not applied, this is all of it."
         return None, (note,) if any(dates) else ()
+    if any(word and " ".join(word.casefold().replace("_", " ").split()) == LAST_NIGHT for word in dates):
+        return _last_night(collection, place, dates)
     asked = span(
         *dates,
         today=place.today,
@@ -119,6 +162,23 @@ def _dates(given: Given, collection: Collection, place: Here) -> tuple[Span | No
     )
     # Single records are filed by day; only a stream of samples can be cut at an instant.
     return (asked if collection.dense else replace(asked, since=None, until=None)), asked.notes
+
+
+def _last_night(
+    collection: Collection, place: Here, dates: tuple[str | None, ...]
+) -> tuple[Span | None, tuple[str, ...]]:
+    """Read `last night`: the wake day for nights, the hours for samples; nothing else is filed by nights."""
+    if sum(word is not None for word in dates) > 1:
+        raise BadRequest("last night stands alone: give day=last night, without start and end.")
+    today = place.today
+    if collection.date_kind is DateKind.WAKE_DAY:
+        return Span(today, today), (f"Last night is filed under the day it ended, {today}.",)
+    if not collection.dense:
+        raise BadRequest(f"{collection.qualified} is not filed by nights: say today ({today}) or yesterday.")
+    evening = datetime.combine(today - timedelta(days=1), time(18), place.zone)
+    noon = datetime.combine(today, time(12), place.zone)
+    note = "Last night was read as 18:00 to 12:00; when the owner slept is in sleep."
+    return Span(today - timedelta(days=1), today, evening, noon), (note,)
 
 
 def _can_bucket(shape: Shape) -> bool:

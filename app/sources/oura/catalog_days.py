@@ -52,6 +52,7 @@ DAILY_ACTIVITY: Final = Collection(
     ),
     series=("met", "class_5_min"),
     day_fields=("day",),
+    clock_field="timestamp",
     stamp_fields=("timestamp",),
     window_days=366,  # a year with its minute series is 3 MB in one answer
     margin_days=2,

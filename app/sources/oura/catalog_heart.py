@@ -59,6 +59,7 @@ VO2_MAX: Final = Collection(
         time("timestamp", "when it was estimated"),
     ),
     day_fields=("day", "timestamp"),
+    clock_field="timestamp",
     stamp_fields=("timestamp",),
     margin_days=2,
     notes=("Often empty: it needs the walking test in the app, or workouts with a position.",),

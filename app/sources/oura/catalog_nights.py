@@ -85,6 +85,7 @@ SLEEP: Final = Collection(
     ),
     series=("heart_rate", "hrv", "movement_30_sec", "sleep_phase_5_min", "sleep_phase_30_sec", "app_sleep_phase_5_min"),
     day_fields=("day", "bedtime_end"),
+    clock_field="bedtime_start",
     stamp_fields=("bedtime_start",),
     window_days=366,
     margin_days=2,

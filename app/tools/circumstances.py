@@ -1,0 +1,157 @@
+"""What the owner went through in a range of days that bears on reading it: journeys, clock changes, another ring.
+
+Offsets come from the records' own stamps. Samples are in UTC and carry none, so for several days of them the nights are
+asked as well, and from two weeks on the rings: one request each, beside the question itself. Both only help: where the
+scope is missing or the request fails, nothing is said.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from itertools import pairwise
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import anyio
+
+from app.errors import VitalsError
+from app.identity import Caller
+from app.sources.base import Collection, DateKind, DateRange, Record, Source
+from app.sources.days import instant_in
+from app.tools.records import day_of
+from app.tools.rendering import Answer
+
+RING_DAYS: Final = 14  # shorter ranges are hardly ever across two rings, and not worth a request
+OFFSET_DAYS: Final = 2
+_NIGHTS, _RINGS = "sleep", "ring_configuration"
+
+
+@dataclass(slots=True)
+class Beside:
+    """What was asked beside the question."""
+
+    nights: tuple[Record, ...] = ()
+    rings: tuple[Record, ...] = ()
+    asked: list[str] = field(default_factory=list)
+
+
+async def beside(caller: Caller, source: Source, collection: Collection, days: DateRange | None) -> Beside:
+    """Ask what bears on reading these days, as far as the range is worth it."""
+    found = Beside()
+    if days is None or source.synthetic or collection.entered or collection.date_kind is DateKind.UNDATED:
+        return found
+    count = (days.end - days.start).days + 1
+
+    async def nights() -> None:
+        if not collection.dense or count < OFFSET_DAYS:
+            return
+        found.nights = await _ask(caller, source, _NIGHTS, days, ("bedtime_start", "day"))
+
+    async def rings() -> None:
+        if count >= RING_DAYS:
+            found.rings = await _ask(caller, source, _RINGS, None, ())
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(_softly, nights)
+        group.start_soon(_softly, rings)
+    return found
+
+
+async def _softly(step: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await step()
+    except VitalsError:
+        return
+
+
+async def _ask(
+    caller: Caller, source: Source, name: str, days: DateRange | None, fields: tuple[str, ...]
+) -> tuple[Record, ...]:
+    collection = source.collections.get(name)
+    if collection is None or collection.granted_by(await source.granted(caller)) is False:
+        return ()
+    return (await source.fetch(caller, collection, days, fields=fields)).records
+
+
+def told(collection: Collection, records: Sequence[Record], found: Beside, *, days: DateRange) -> Answer:
+    """Return `offsets`, `ring_changes` and the `notes` about them, as far as there is something to say."""
+    said: Answer = {}
+    notes: list[str] = []
+    clock, stamped = collection, records
+    if collection.dense and found.nights:
+        clock, stamped = NIGHT_CLOCK, found.nights
+    runs, away = offsets(stamped, clock, days.zone)
+    if runs:
+        said["offsets"] = [{"offset": run.offset, "from": str(run.first), "to": str(run.last)} for run in runs]
+        notes.append(_journey(collection, days.zone) if away else f"Clocks changed in {days.zone.key}: see offsets.")
+    if changes := ring_changes(found.rings, days):
+        said["ring_changes"] = changes
+        notes.append("The ring was changed: see ring_changes. Before and after are not the same instrument.")
+    return {**said, "notes": notes} if notes else {}
+
+
+def _journey(collection: Collection, zone: ZoneInfo) -> str:
+    days = f"Days here run by {zone.key} all the same." if collection.dense else "Each record keeps its own offset."
+    return f"On some days the owner's clock was not that of {zone.key}, as on a journey: see offsets. {days}"
+
+
+@dataclass(slots=True)
+class Run:
+    """Days in a row whose records carry one offset."""
+
+    offset: str
+    first: date
+    last: date
+
+
+def offsets(records: Sequence[Record], collection: Collection, zone: ZoneInfo) -> tuple[list[Run], bool]:
+    """Return runs of days by the offset they were recorded with, if that is not one offset and the zone's own.
+
+    Returns:
+        The runs, oldest first, and whether one is not what the zone's clocks showed then.
+    """
+    runs: list[Run] = []
+    away = False
+    for record in records:
+        at = _stamped(record, collection)
+        day = day_of(record, collection, zone)
+        if at is None or day is None:
+            continue
+        offset = at.strftime("%z")
+        named = f"{offset[:3]}:{offset[3:5]}"
+        away |= at.utcoffset() != at.astimezone(zone).utcoffset()
+        if runs and runs[-1].offset == named:
+            runs[-1].last = max(runs[-1].last, day)
+        else:
+            runs.append(Run(named, day, day))
+    return (runs, away) if away or len(runs) > 1 else ([], False)
+
+
+def _stamped(record: Record, collection: Collection) -> datetime | None:
+    text = record.get(collection.clock_field) if collection.clock_field else None
+    return instant_in(text) if isinstance(text, str) and len(text) > len("2026-03-10T00:00:00") else None
+
+
+def ring_changes(rings: Sequence[Record], days: DateRange) -> list[Answer]:
+    """Return the days inside the range on which another ring was set up."""
+    known = sorted(
+        ((at, ring) for ring in rings if (at := instant_in(ring.get("set_up_at")))), key=lambda pair: pair[0]
+    )
+    found: list[Answer] = []
+    for (_, before), (at, after) in pairwise(known):
+        day = at.astimezone(days.zone).date()
+        if days.start < day <= days.end:
+            found.append({"day": str(day), "from": before.get("hardware_type"), "to": after.get("hardware_type")})
+    return found
+
+
+# The nights of any source are filed by their `day`, and their clock is that of going to bed.
+NIGHT_CLOCK: Final = Collection(
+    source="",
+    name=_NIGHTS,
+    carries="",
+    date_kind=DateKind.WAKE_DAY,
+    scope=None,
+    fields=(),
+    clock_field="bedtime_start",
+)
