@@ -98,6 +98,7 @@ def assemble(parts: Parts) -> Starlette:
         now=parts.now,
         public_url=public_url,
         version=__version__,
+        chatgpt_tools=settings.chatgpt_tools,
     )
     mcp = McpAsgi(server, max_body_bytes=MCP_BODY_BYTES)
     return build_web(

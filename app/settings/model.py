@@ -108,6 +108,7 @@ class Settings(BaseSettings):
 
     timezone: Annotated[ZoneInfo | None, BeforeValidator(_zone)] = Field(None, examples=["Europe/Berlin"])
     answer_max_chars: int = Field(100_000, ge=2_000, le=1_000_000, examples=["100000"])
+    chatgpt_tools: bool = Field(default=False, examples=["1"])
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", examples=["info"])
     log_format: Literal["json", "text"] | None = Field(None, examples=["json"])
 

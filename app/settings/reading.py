@@ -9,7 +9,9 @@ from app.settings.environment import gather
 from app.settings.model import Missing, Settings
 
 # Shown back when malformed: what a person mistypes. Never one that may hold a secret or an address.
-_ECHOED = frozenset({"port", "timezone", "answer_max_chars", "log_level", "log_format", "oura_sandbox"})
+_ECHOED = frozenset(
+    {"port", "timezone", "answer_max_chars", "log_level", "log_format", "oura_sandbox", "chatgpt_tools"}
+)
 _DESCRIBED = frozenset({"oura_client_id", "oura_client_secret", "secret_key"})  # their example is a description
 # pydantic's own errors that a setting can meet; anything else "is malformed".
 _IN_WORDS = {

@@ -10,13 +10,16 @@ from mcp_types import Icon
 from app.sources.registry import Sources
 from app.tools.calling import Definition, HealthTool, Service
 from app.tools.catalog import CATALOG
+from app.tools.documents import FETCH
 from app.tools.health_check import CHECK
 from app.tools.prompts import prompts
 from app.tools.query import QUERY
 from app.tools.resources import EraErrors, add_resources
+from app.tools.search import SEARCH
 from app.tools.today import TODAY
 
 TOOLS: tuple[Definition, ...] = (TODAY, QUERY, CATALOG, CHECK)
+CHATGPT_TOOLS: tuple[Definition, ...] = (SEARCH, FETCH)  # what its modes other than the developer mode ask for
 
 INSTRUCTIONS = """\
 Read-only access to the owner's own data from a wearable ring: sleep, readiness, activity, heart rate, tags and more, \
@@ -45,6 +48,7 @@ def build_mcp(
     now: Callable[[], float],
     public_url: str,
     version: str,
+    chatgpt_tools: bool = False,
 ) -> MCPServer[Any]:
     """Return the server with all its tools, prompts and resources.
 
@@ -55,6 +59,7 @@ def build_mcp(
         now: Unix seconds.
         public_url: Origin of this server, without a trailing slash.
         version: Of this project.
+        chatgpt_tools: Offer `search` and `fetch` too.
     """
     service = Service(
         sources=sources,
@@ -64,6 +69,7 @@ def build_mcp(
         public_url=public_url,
         version=version,
     )
+    tools = (*TOOLS, *CHATGPT_TOOLS) if chatgpt_tools else TOOLS
     server = MCPServer[Any](
         name="vitals",
         title="Vitals",
@@ -72,7 +78,7 @@ def build_mcp(
         website_url=public_url,
         icons=[Icon(src=ICON, mime_type="image/svg+xml", sizes=["any"])],
         version=version,
-        tools=[HealthTool.of(definition, service) for definition in TOOLS],
+        tools=[HealthTool.of(definition, service) for definition in tools],
         subscriptions=False,  # nothing here ever changes, and an open stream would keep a sleeping machine awake
         log_level="WARNING",
         middleware=[EraErrors()],

@@ -8,14 +8,16 @@ import click
 import pytest
 
 from app import cli, settings
-from app.tools.server import TOOLS
+from app.tools.prompts import PROMPTS
+from app.tools.resources import ABOUT_URI, CATALOG_URI, COLLECTION_URI
+from app.tools.server import CHATGPT_TOOLS, TOOLS
 from tests.packaging.tree import ROOT, text, tracked
 
 README = text("README.md")
 
 
 def section(title: str) -> str:
-    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
+    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^##+ |\Z)", README, re.MULTILINE | re.DOTALL)
     assert found, f"README.md has no section {title!r}"
     return found[1]
 
@@ -81,6 +83,22 @@ def test_every_tool_is_there_with_three_questions() -> None:
 
 def test_no_tool_is_named_that_does_not_exist() -> None:
     assert set(re.findall(r"\bhealth_[a-z_]+\b", README)) == {tool.name for tool in TOOLS}
+
+
+def test_prompts_and_pages_are_those_that_are_offered() -> None:
+    part = section("Ready-made questions and pages")
+
+    assert re.findall(r"^- `(\w+)`:", part, re.MULTILINE) == [prompt.name for prompt in PROMPTS]
+    assert set(re.findall(r"`(vitals://[^`]+)`", part)) == {
+        ABOUT_URI, CATALOG_URI, COLLECTION_URI.replace("{name}", "NAME"),
+    }  # fmt: skip
+
+
+def test_the_tools_for_chatgpt_are_named_with_the_setting_that_offers_them() -> None:
+    part = section("ChatGPT without developer mode")
+
+    assert "`CHATGPT_TOOLS=1`" in part
+    assert re.findall(r"^- `(\w+)`:", part, re.MULTILINE) == [tool.name for tool in CHATGPT_TOOLS]
 
 
 def test_every_command_and_option_named_exists() -> None:

@@ -96,6 +96,7 @@ class Connector:
     timezone: ZoneInfo | None = None
     now: datetime = NOW
     caller: Caller | None = OWNER
+    chatgpt: bool = False
     progress: list[tuple[float, float | None, str | None]] = field(default_factory=list)
 
     def server(self) -> MCPServer[Any]:
@@ -106,6 +107,7 @@ class Connector:
             now=self.now.timestamp,
             public_url="https://vitals.example",
             version="0.1.0",
+            chatgpt_tools=self.chatgpt,
         )
 
     async def call(self, tool: str, **arguments: object) -> CallToolResult:
