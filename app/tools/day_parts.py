@@ -11,8 +11,9 @@ from zoneinfo import ZoneInfo
 from app.errors import MembershipRequired, NotPermitted, VitalsError
 from app.sources.base import Collection, Fetched, Record
 from app.tools.nights import Night, night
+from app.tools.provenance import merged
 from app.tools.rendering import Answer
-from app.tools.shaping import Shape, merged
+from app.tools.shaping import Shape
 
 NIGHT, READINESS, SLEEP_SCORE = "last_night", "readiness", "sleep_score"
 SLEEP = "sleep"  # what a night is called on any other day, and in `units`

@@ -1,18 +1,17 @@
 """From records to what is delivered: fields, series, buckets, JSON or CSV, and the words that go with the numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from app.sources.base import Collection, Field, Kind, Record
+from app.sources.base import Collection, Record
 from app.tools.arguments import near
 from app.tools.buckets import bucketed, measured
-from app.tools.records import always_kept, by_name, has, known_names, leaves, samples, select, top
+from app.tools.provenance import provenance, unit_of
+from app.tools.records import always_kept, has, known_names, samples, select, top
 from app.tools.rendering import Answer
 from app.tools.tables import GUARD, table
-
-_NUMERIC = (Kind.SCORE, Kind.MEASUREMENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +68,12 @@ class Shape:
         unit = unit_of(field)
         chosen = bucketed(records, self.collection, field=field, resolution=self.resolution, zone=self.zone)
         said |= {"resolution": self.resolution, "samples": len(records)}
-        said["units"] = {name: {**unit, "of": field.name} for name in ("min", "mean", "max")} if chosen else {}
+        units: Answer = {name: {**unit, "of": field.name} for name in ("min", "mean", "max")}
+        said["units"] = {"n": {"unit": "samples", "kind": "measurement"}, **units} if chosen else {}
         return self._data(chosen, said, first=("day", "start", "n", "min", "mean", "max"))
 
     def _written(self, records: list[Record], said: Answer) -> Answer:
-        units, unknown, own_words = _read(records, self.collection)
-        said["units"] = units
-        if unknown:
-            said["unknown_fields"] = unknown
-        if own_words:
-            said["free_text"] = own_words
+        said |= provenance(records, self.collection).answer()
         return self._data(records, said, first=())
 
     def _data(self, records: list[Record], said: Answer, *, first: Sequence[str]) -> Answer:
@@ -96,11 +91,6 @@ class Shape:
         return {"n": len(records), **said, "data": written.text}
 
 
-def unit_of(field: Field) -> dict[str, object]:
-    """Return what `units` says about a field: its kind, and its unit if it has one."""
-    return {"unit": field.unit, "kind": str(field.kind)} if field.unit else {"kind": str(field.kind)}
-
-
 def _without_series(
     records: list[Record], collection: Collection, *, asked: set[str]
 ) -> tuple[list[Record], dict[str, int]]:
@@ -114,42 +104,3 @@ def _without_series(
     if not series:
         return records, left_out
     return [{name: value for name, value in record.items() if name not in series} for record in records], left_out
-
-
-def _read(
-    records: Sequence[Record], collection: Collection
-) -> tuple[dict[str, dict[str, object]], list[str], list[str]]:
-    """Return the units of the numbers, the fields the catalogue does not know, and those in the owner's own words."""
-    present: dict[str, object] = {}
-    for record in records:
-        for name, value in leaves(record, collection.series):
-            if present.get(name) is None:
-                present[name] = value
-    catalogue = by_name(collection)
-    objects = {".".join(parts[:n]) for name in catalogue for parts in (name.split("."),) for n in range(1, len(parts))}
-    units: dict[str, dict[str, object]] = {}
-    unknown: list[str] = []
-    for name, value in present.items():
-        field = catalogue.get(name)
-        if field is None:
-            if name not in objects:  # a list of objects, or null for an object
-                unknown.append(name)
-                if _is_number(value):
-                    units[name] = {"kind": "unknown"}
-        elif field.kind in _NUMERIC or (field.kind is Kind.SERIES and field.unit) or _is_number(value):
-            units[name] = unit_of(field)
-    own_words = [
-        field.name
-        for field in collection.fields
-        if field.kind is Kind.TEXT and any(has(record, field.name) for record in records)
-    ]
-    return units, unknown, own_words
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def merged(units: Mapping[str, Mapping[str, object]], prefix: str) -> dict[str, Mapping[str, object]]:
-    """Return units under a longer name, for answers that carry records of several collections."""
-    return {f"{prefix}.{name}": unit for name, unit in units.items()}
