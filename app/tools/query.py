@@ -30,7 +30,14 @@ MOST_DENSE_DAYS = 366
 GRACE = timedelta(days=1)  # what begins later lies ahead everywhere; tomorrow may have begun where the owner is
 MANY = 2000  # records that are shaped in a thread, so that other requests are not kept waiting
 
-COLLECTION = text("collection", "Name from health_catalog.", example="daily_sleep", required=True)
+COLLECTION = text(
+    "collection",
+    "What to read: sleep (each night: stages, HRV, pulse), daily_sleep and daily_readiness (scores), daily_activity "
+    "(steps, calories), daily_stress, daily_spo2, heartrate (samples), workout, enhanced_tag (the owner's tags), and "
+    "more in health_catalog.",
+    example="daily_sleep",
+    required=True,
+)
 START = text("start", "First day: YYYY-MM-DD, or yesterday, last week, 2026-W07, 2026-03.", example="2026-03-01")
 END = text("end", "Last day, included.", example="2026-03-07")
 DAY = text("day", "One day or such a stretch, instead of start and end; also last night.", example="2026-03-10")

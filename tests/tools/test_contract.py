@@ -1,11 +1,13 @@
 """What others rely on: names, arguments, hints, and that the whole list stays small."""
 
 import json
+import re
 
 import pytest
 from mcp.client import Client
 from mcp_types import Tool
 
+from app.sources.oura.catalog import COLLECTIONS
 from tests.tools.fakes import Connector, FakeSource
 
 pytestmark = pytest.mark.anyio
@@ -20,8 +22,8 @@ ARGUMENTS = {
 }  # fmt: skip
 
 
-async def listed() -> tuple[list[Tool], str]:
-    async with Client(Connector(FakeSource()).server()) as client:
+async def listed(*, chatgpt: bool = False) -> tuple[list[Tool], str]:
+    async with Client(Connector(FakeSource(), chatgpt=chatgpt).server()) as client:
         return (await client.list_tools()).tools, client.instructions or ""
 
 
@@ -57,10 +59,29 @@ async def test_unknown_arguments_are_excluded_by_the_schema_too() -> None:
     assert all(tool.input_schema["additionalProperties"] is False for tool in tools)
 
 
-async def test_the_list_and_the_instructions_are_short() -> None:
-    tools, instructions = await listed()
+@pytest.mark.parametrize("chatgpt", [False, True])
+async def test_the_list_and_the_instructions_are_short(chatgpt: bool) -> None:
+    tools, instructions = await listed(chatgpt=chatgpt)
 
     body = json.dumps(
         [t.model_dump(mode="json", by_alias=True, exclude_none=True) for t in tools], separators=(",", ":")
     )
-    assert len(body) + len(instructions) < 6_000
+    assert instructions
+    assert len(body) + len(instructions) <= 12_000
+
+
+async def test_a_model_learns_the_usual_collections_without_asking() -> None:
+    tools, _ = await listed()
+
+    said = next(t for t in tools if t.name == "health_query").input_schema["properties"]["collection"]["description"]
+    named = set(re.findall(r"\b[a-z]+(?:_[a-z0-9]+)*\b", said)) & set(COLLECTIONS)
+    assert named >= {
+        "sleep",
+        "daily_sleep",
+        "daily_readiness",
+        "daily_activity",
+        "heartrate",
+        "workout",
+        "enhanced_tag",
+    }
+    assert set(re.findall(r"\b[a-z]+_[a-z0-9_]+\b", said)) <= {*COLLECTIONS, "health_catalog"}

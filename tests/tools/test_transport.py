@@ -1,6 +1,9 @@
 """Over real HTTP, with the SDK's own client, on both eras of the protocol."""
 
 import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
 
 import anyio
 import httpx2
@@ -8,15 +11,43 @@ import pytest
 from mcp.client import Client
 from starlette.types import Message
 
+from app.identity import Caller
+from app.simulator import Simulator
+from app.sources.base import Collection, DateRange, Fetched, Progress
 from app.tools.transport import McpAsgi
 from tests.tools.fakes import Connector, FakeSource, sleep, text_of
 from tests.tools.served import served
+from tests.tools.test_against_simulator import NOW, connected
 
 pytestmark = pytest.mark.anyio
 
 ERAS = pytest.mark.parametrize("era", ["legacy", "2026-07-28", "auto"])
 TOOLS = {"health_today", "health_query", "health_catalog", "health_check"}
 HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+
+
+@dataclass
+class PageByPage(FakeSource):
+    """A source whose next page comes only when the client has heard of the one before."""
+
+    heard: anyio.Event = field(default_factory=anyio.Event)
+
+    async def fetch(
+        self,
+        caller: Caller,
+        collection: Collection,
+        days: DateRange | None,
+        *,
+        fields: tuple[str, ...] = (),
+        latest: bool = False,
+        progress: Progress | None = None,
+    ) -> Fetched:
+        assert progress is not None
+        for page in range(1, self.pages + 1):
+            self.heard = anyio.Event()
+            await progress(page, self.pages, f"page {page}")
+            await self.heard.wait()
+        return Fetched(records=tuple(self.records["sleep"]), pages=self.pages, complete=True)
 
 
 def connector() -> Connector:
@@ -51,6 +82,45 @@ async def test_progress_reaches_the_client(era: str) -> None:
 
     assert told == [(1, 3), (2, 3), (3, 3)]
     assert "text/event-stream" in at.types
+
+
+@ERAS
+async def test_progress_is_told_while_pages_are_still_to_come(era: str) -> None:
+    asked = Connector(PageByPage({"sleep": [sleep("2026-03-10")]}, pages=3))
+    source = cast(PageByPage, asked.source)
+    told: list[float] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append(progress)
+        source.heard.set()
+
+    with anyio.fail_after(20):  # the source would wait for ever for a client that is told only at the end
+        async with served(asked) as at, Client(at.url, mode=era) as client:
+            result = await client.call_tool("health_query", {"collection": "sleep"}, progress_callback=hear)
+
+    assert not result.is_error
+    assert told == [1, 2, 3]
+
+
+@ERAS
+async def test_the_pages_of_a_real_source_are_told_as_one_rising_count(era: str, tmp_path: Path) -> None:
+    told: list[float] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append(progress)
+
+    question = {"collection": "heartrate", "start": "2026-03-01", "end": "2026-03-08", "resolution": "hour"}
+    with anyio.fail_after(30):
+        async with (
+            connected(Simulator(now=NOW.timestamp), tmp_path) as asked,
+            served(asked) as at,
+            Client(at.url, mode=era) as client,
+        ):
+            result = await client.call_tool("health_query", question, progress_callback=hear)
+
+    assert result.structured_content is not None
+    assert told == [*range(1, result.structured_content["pages"] + 1)]
+    assert len(told) > 5
 
 
 @ERAS
