@@ -2,6 +2,7 @@
 
 - only POST is answered (the server is stateless: there is no stream to GET and no session to DELETE);
 - a missing, narrow or odd Accept becomes what the SDK insists on, or JSON alone if the client reads nothing else;
+- blanks around a header's value are taken off, as the parser of the server leaves those behind it (RFC 9110, 5.5);
 - an empty probe gets the JSON-RPC error that it is, with 200, as a 400 makes one client give up;
 - a `server/discover` without `Mcp-Method` is given it, as a 400 makes the same client show no tools.
 
@@ -46,7 +47,7 @@ class Wire:
         if not cut and len(body) <= _LARGEST_PROBE_BYTES and body.strip() in {b"", b"{}", b"[]"}:
             await json_reply(200, _NOT_A_REQUEST)(scope, receive, send)
             return
-        headers = [(name, value) for name, value in scope["headers"] if name != b"accept"]
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"] if name != b"accept"]
         headers.append((b"accept", acceptable(Headers(scope=scope).getlist("accept")).encode()))
         names = {name for name, _ in headers}
         if _VERSION in names and _METHOD not in names and _is_discover(body):

@@ -115,3 +115,12 @@ async def test_a_large_body_arrives_whole() -> None:
     await web.call(message)
 
     assert json.loads(web.sdk.requests[0]["body"]) == message
+
+
+async def test_blanks_around_a_header_are_no_part_of_its_value() -> None:
+    web = Web()
+
+    await web.ask("POST", "/mcp", content=b'{"x":1}', headers={"mcp-name": " \thealth_check\t ", "mcp-method": "a b "})
+
+    headers = web.sdk.requests[0]["headers"]
+    assert (headers["mcp-name"], headers["mcp-method"]) == ("health_check", "a b")
