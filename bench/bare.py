@@ -1,6 +1,6 @@
-"""The measure of calls, start and memory: the bare SDK server on uvloop and httptools, `python -m bench.bare PORT FORM`.
+"""The measure of calls, start and memory: the bare SDK server, `python -m bench.bare PORT FORM`.
 
-It has one tool that answers a constant, and a verifier that lets everyone in. FORM is `json` or `stream`.
+It runs on uvloop and httptools, has one tool that answers a constant, and a verifier that lets everyone in. FORM is `json` or `stream`.
 """
 
 import sys
