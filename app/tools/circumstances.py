@@ -18,11 +18,14 @@ from app.errors import VitalsError
 from app.identity import Caller
 from app.sources.base import Collection, DateKind, DateRange, Record, Source
 from app.sources.days import instant_in
+from app.tools.evidence import COMPUTED_BY, NOT_COMPUTED
 from app.tools.records import day_of
 from app.tools.rendering import Answer
 
 RING_DAYS: Final = 14  # shorter ranges are hardly ever across two rings, and not worth a request
 OFFSET_DAYS: Final = 2
+_SCORE = "score"
+_UTC = ZoneInfo("UTC")  # single records need no zone to be filed
 _NIGHTS, _RINGS = "sleep", "ring_configuration"
 
 
@@ -71,6 +74,21 @@ async def _ask(
     if collection is None or collection.granted_by(await source.granted(caller)) is False:
         return ()
     return (await source.fetch(caller, collection, days, fields=fields)).records
+
+
+def without_score(
+    records: Sequence[Record], collection: Collection, *, today: date, asked: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return the days whose record is there without its score, by the word for it."""
+    found: dict[str, list[str]] = {}
+    if _SCORE not in {field.name for field in collection.fields} or (asked and _SCORE not in asked):
+        return found
+    for record in records:
+        day = day_of(record, collection, _UTC)
+        if day is not None and record.get(_SCORE) is None:
+            word = NOT_COMPUTED if day >= today - COMPUTED_BY else "no_score"
+            found.setdefault(word, []).append(str(day))
+    return found
 
 
 def told(collection: Collection, records: Sequence[Record], found: Beside, *, days: DateRange) -> Answer:

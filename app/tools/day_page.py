@@ -134,8 +134,10 @@ def _labelled(collection: Collection, records: Sequence[Record]) -> Iterator[tup
     sorted_out = night(records)
     if sorted_out.main is not None:
         yield "main sleep", sorted_out.main
+    for record in sorted_out.other_long:
+        yield "another long sleep", record
     for record in sorted_out.naps:
-        yield "nap or further sleep", record
+        yield "nap", record
     for record in sorted_out.in_progress:
         yield "still going on, so not yet a night", record
     for record in sorted_out.not_counted:

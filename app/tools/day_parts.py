@@ -5,11 +5,12 @@ Each is given as it was recorded, or has one word for why it is not there. What 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from zoneinfo import ZoneInfo
 
 from app.errors import MembershipRequired, NotPermitted, VitalsError
 from app.sources.base import Collection, Fetched, Record
+from app.tools.evidence import COMPUTED_BY, Evidence
 from app.tools.nights import Night, night
 from app.tools.provenance import merged
 from app.tools.rendering import Answer
@@ -19,7 +20,6 @@ NIGHT, READINESS, SLEEP_SCORE = "last_night", "readiness", "sleep_score"
 SLEEP = "sleep"  # what a night is called on any other day, and in `units`
 
 _UTC = ZoneInfo("UTC")  # records that are not samples need no zone
-_SCORED_LATE = timedelta(days=1)  # a score that is not there by then has hardly been waiting for the owner to sync
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,11 @@ class Part:
     fetched: Fetched | None
     failure: VitalsError | None = None
 
+    def missing(self, days: Sequence[date]) -> list[date]:
+        """Return the days without a record, where nothing else explains it."""
+        readable = self.failure is None and self.fetched is not None and self.fetched.complete
+        return [day for day in days if readable and not self.records.get(day)]
+
     def there(self, day: date) -> bool:
         """Say whether a day has what this part is about: a main sleep, or a score."""
         records = self.records.get(day, ())
@@ -44,9 +49,11 @@ class Part:
 class Writer:
     """Writes the parts of days, gathering units and notes on the way."""
 
-    def __init__(self, parts: Mapping[str, Part], *, today: date) -> None:
+    def __init__(self, parts: Mapping[str, Part], evidence: Evidence) -> None:
         self._parts = parts
-        self._today = today
+        self._evidence = evidence
+        self._today = evidence.here.today
+        self.seen: list[str] = []  # evidence in words, the newest last
         self.units: dict[str, object] = {}
         self.notes: list[str] = [f"{part.name}: {part.failure}" for part in parts.values() if part.failure is not None]
 
@@ -83,10 +90,16 @@ class Writer:
         if part.name == NIGHT:
             if night(records).in_progress:
                 return "in_progress"
-            return "no_long_sleep" if records else "no_record"
+            return "no_long_sleep" if records else self._looked_up(part, day)
         if not records:
-            return "no_record"
-        return "not_computed_yet" if day >= self._today - _SCORED_LATE else "no_score"
+            return self._looked_up(part, day)
+        return "not_computed_yet" if day >= self._today - COMPUTED_BY else "no_score"
+
+    def _looked_up(self, part: Part, day: date) -> str:
+        word, words = self._evidence.why(part.collection, day)
+        if words is not None and words not in self.seen:
+            self.seen.append(words)
+        return word
 
     def _part(self, part: Part, day: date) -> Answer | Record | None:
         records = part.records.get(day, ())
@@ -100,6 +113,8 @@ class Writer:
         said: Answer = {}
         if sorted_out.main is not None:
             said["main"] = self._plain(part, [_once(sorted_out.main, readiness)])[0]
+        if sorted_out.other_long:
+            said["other_long_sleep"] = self._plain(part, [_once(one, readiness) for one in sorted_out.other_long])
         if sorted_out.naps:
             said["naps"] = self._plain(part, [_once(record, readiness) for record in sorted_out.naps])
         if sorted_out.asleep_s is not None:

@@ -22,6 +22,7 @@ from app.tools.zones import Here
 NOT_WORN, NOT_SYNCED, NOT_COMPUTED = "not_worn", "not_synced_yet", "not_computed_yet"
 LACKS_IT, IN_FUTURE, NO_RECORD = "ring_lacks_it", "in_future", "no_record"
 
+COMPUTED_BY: Final = timedelta(days=1)  # what is not computed by then has hardly been waiting for the owner to sync
 MOST_DAYS: Final = 31  # looked into, the newest of those asked for
 _DAY: Final = timedelta(days=1)
 _UNWORN_S: Final = 20 * 3600  # of a day: four hours are left at most
@@ -56,8 +57,9 @@ class Evidence:
         if (ring := self.ring.get(day)) in collection.not_on:
             return LACKS_IT, f"The ring set up then is a {ring}, which does not measure this."
         nightly = collection.date_kind is DateKind.WAKE_DAY
-        if day in self.slept:
-            return NOT_COMPUTED, f"The sleep of {day} is there; what is computed from it is not."
+        if day in self.slept and collection.name != _SLEEP:
+            word = NOT_COMPUTED if day >= self.here.today - COMPUTED_BY else NO_RECORD
+            return word, f"The sleep of {day} is there; what is computed from it is not."
         if worn := (self.unworn_nights if nightly else self.unworn).get(day):
             return NOT_WORN, worn
         if (silence := self._silence(day, nightly=nightly)) is not None:

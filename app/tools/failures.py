@@ -35,9 +35,12 @@ _SAYS_WHEN = re.compile(r"\bagain (?:in|later)\b|attempt is possible in", re.IGN
 # The first entry that fits decides, so subclasses stand before their base.
 _TEXTS: tuple[tuple[type[VitalsError], Callable[[VitalsError], str]], ...] = (
     (BadRequest, lambda e: f"Not answered: {e}"),
-    (NotPermitted, lambda e: f"Not permitted: {e} This is not missing data; do not read it as none recorded."),
+    (
+        NotPermitted,
+        lambda e: f"Not permitted (not_permitted): {e} This is not missing data; do not read it as none recorded.",
+    ),
     (ReconnectRequired, lambda e: f"Sign-in needed: {e} No data was read, and none is kept from before."),
-    (MembershipRequired, lambda e: f"Refused by the source: {e} {_or_scope(e)}"),
+    (MembershipRequired, lambda e: f"Refused by the source (no_membership): {e} {_or_scope(e)}"),
     (CallerError, lambda e: f"Not answered: {e}"),
     (TokenRefused, lambda _: "The source refused the owner's sign-in even after renewing it. Try again in a minute."),
     (SourceBusy, lambda e: f"The source is busy: {e}{_wait(e)} This is not missing data."),

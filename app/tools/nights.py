@@ -1,4 +1,4 @@
-"""Choosing among the sleep records of one day: the main sleep, the naps, and what is no sleep at all.
+"""Choosing among the sleep records of one day: the main sleep, other long ones, naps, and what is no sleep at all.
 
 The main sleep is the longest long sleep. Rest and deleted periods are never sleep. A record without an end is a night
 still going on: it is named, and never stands for a night that is over.
@@ -21,14 +21,15 @@ class Night:
     """The sleep of one wake day."""
 
     main: Record | None = None
-    naps: tuple[Record, ...] = ()  # every other counted period, a second long one too
+    naps: tuple[Record, ...] = ()  # counted, and short
+    other_long: tuple[Record, ...] = ()  # a long sleep that is not the longest: no nap
     in_progress: tuple[Record, ...] = ()
     not_counted: tuple[Record, ...] = field(default=())  # rest, deleted, and types this version does not know
 
     @property
     def asleep_s(self) -> int | None:
         """Seconds asleep over all counted periods; None if none says."""
-        found = [asleep_s(record) for record in (*((self.main,) if self.main else ()), *self.naps)]
+        found = [asleep_s(record) for record in (*((self.main,) if self.main else ()), *self.other_long, *self.naps)]
         known = [seconds for seconds in found if seconds is not None]
         return sum(known) if known else None
 
@@ -41,7 +42,8 @@ def night(records: Sequence[Record]) -> Night:
     main = max((r for r in counted if r.get("type") == MAIN), key=_length, default=None)
     return Night(
         main=main,
-        naps=tuple(r for r in counted if r is not main),
+        naps=tuple(r for r in counted if r.get("type") != MAIN),
+        other_long=tuple(r for r in counted if r.get("type") == MAIN and r is not main),
         in_progress=going_on,
         not_counted=tuple(r for r in over if r.get("type") not in COUNTED),
     )

@@ -13,7 +13,7 @@ from app.tools.answering import Question, answer, fitted
 from app.tools.arguments import Given, choice, flag, names, text
 from app.tools.buckets import RESOLUTIONS, measured
 from app.tools.calling import Call, Definition
-from app.tools.circumstances import Beside, beside, told
+from app.tools.circumstances import Beside, beside, told, without_score
 from app.tools.dates import Span, span
 from app.tools.evidence import gather
 from app.tools.fetching import between, newest, raw_as_far_as_it_fits, whole, whole_days
@@ -111,6 +111,9 @@ def _shaped(question: Question, fetched: Fetched, rest_after: date | None, circu
     if span is not None:
         days = DateRange(span.start, span.end, question.here.zone)
         known = told(collection, records, circumstances, days=days)
+        fields = question.shapes[0].fields
+        if absent := without_score(records, collection, today=question.here.today, asked=fields):
+            known["missing"] = {"score": absent}
         if len(records) < len(came):
             known["held_back"] = len(came) - len(records)
         question = replace(question, circumstances=known)

@@ -14,7 +14,9 @@ from app.identity import Caller
 from app.sources.base import Collection, DateRange, Progress, Record, Source
 from app.tools.arguments import Given, number, text
 from app.tools.calling import Call, Definition
+from app.tools.circumstances import Beside, told
 from app.tools.day_parts import NIGHT, READINESS, SLEEP_SCORE, Part, Writer
+from app.tools.evidence import Evidence, gather
 from app.tools.nights import night
 from app.tools.progress import Together
 from app.tools.records import day_of
@@ -22,18 +24,20 @@ from app.tools.rendering import Answer, written
 from app.tools.shaping import Shape
 from app.tools.zones import Here, here
 
+MOST_SENTENCES = 5  # of evidence
 LOOK_BACK_DAYS = 60  # for the age of the newest record when the days asked for hold none
 
 DAYS = number("days", "Days before today to give as well.", low=0, high=31, default=7)
 TIMEZONE = text("timezone", "IANA zone of the days; default the owner's.", example="Europe/Lisbon")
 
 _BEARABLE = (NotPermitted, MembershipRequired, SourceError)  # the other parts may still be there
+_LEAST = {NIGHT: ("type", "bedtime_end", "total_sleep_duration"), READINESS: ("id",), SLEEP_SCORE: ("id",)}
 _PARTS = {NIGHT: "sleep", READINESS: "daily_readiness", SLEEP_SCORE: "daily_sleep"}
 
 _CHOSEN = (
-    "main is the longest long_sleep of the wake day; naps are the other counted periods; rest and deleted periods are "
-    "never sleep; all_sleep_of_day adds up main and naps. A night's own readiness is left out where it repeats the "
-    "day's. units: sleep.* is for main and naps of any day."
+    "main is the longest long_sleep of the wake day; any other is under other_long_sleep; naps are the short periods "
+    "that count; rest and deleted periods are never sleep; all_sleep_of_day adds up all that count. A night's own "
+    "readiness is left out where it repeats the day's. units: sleep.* is for the sleep of any day."
 )
 _NO_NEWEST = f"newest_record_age is null where {LOOK_BACK_DAYS} days held nothing, or could not be read."
 
@@ -58,9 +62,10 @@ async def run(call: Call, given: Given) -> Answer:
         grave = [failure for failure in failures if not isinstance(failure, _BEARABLE)]
         if grave or len(failures) == len(parts):
             raise (grave or failures)[0]
+    evidence = await _evidence(call, source, place, parts, given[DAYS])
     synthetic = any(its_source.synthetic for its_source, _ in found.values())
     for days in range(given[DAYS], -1, -1):
-        answer = _answer(call, place, parts, days, cut=given[DAYS] - days, synthetic=synthetic)
+        answer = _answer(parts, evidence, days, cut=given[DAYS] - days, synthetic=synthetic)
         if len(written(answer)) <= call.service.answer_max_chars:
             break
     return answer
@@ -69,21 +74,42 @@ async def run(call: Call, given: Given) -> Answer:
 async def _ask(
     caller: Caller, source: Source, collection: Collection, name: str, place: Here, days: int, progress: Progress
 ) -> Part:
+    # A night that is going on may be filed under the day it will end.
+    ahead = 1 if name == NIGHT else 0
     try:
-        fetched = await source.fetch(caller, collection, _back(place, days), progress=progress)
+        fetched = await source.fetch(caller, collection, _back(place, days, ahead=ahead), progress=progress)
         records = _filed(fetched.records, collection, place)
-        newest = max((day for day in records if day <= place.today), default=None)
+        newest = _newest(name, records, place)
         if newest is None and fetched.complete:
-            fields = Shape(collection, place.zone, fields=("id",)).at_source
+            fields = Shape(collection, place.zone, fields=_LEAST[name]).at_source
             older = await source.fetch(caller, collection, _back(place, LOOK_BACK_DAYS), fields=fields)
-            newest = max(_filed(older.records, collection, place), default=None)
+            newest = _newest(name, _filed(older.records, collection, place), place)
     except VitalsError as failure:
         return Part(name, collection, {}, None, None, failure)
     return Part(name, collection, records, newest, fetched)
 
 
-def _back(place: Here, days: int) -> DateRange:
-    return DateRange(place.today - timedelta(days=days), place.today, place.zone)
+async def _evidence(call: Call, source: Source, place: Here, parts: Mapping[str, Part], days: int) -> Evidence:
+    """Look for reasons where a day has no record at all."""
+    asked = [place.today - timedelta(days=back) for back in range(days, -1, -1)]
+    missing = sorted({day for part in parts.values() for day in part.missing(asked)})
+    now = datetime.fromtimestamp(call.service.now(), tz=UTC).astimezone(place.zone)
+    night_part = parts[NIGHT]
+    return await gather(
+        call.caller, source, night_part.collection, missing, here=place, now=now, nights=night_part.records
+    )
+
+
+def _newest(name: str, records: Mapping[date, Sequence[Record]], place: Here) -> date | None:
+    """Return the newest day with a record; of nights, with one that is over."""
+    return max(
+        (day for day, found in records.items() if day <= place.today and (name != NIGHT or night(found).main)),
+        default=None,
+    )
+
+
+def _back(place: Here, days: int, *, ahead: int = 0) -> DateRange:
+    return DateRange(place.today - timedelta(days=days), place.today + timedelta(days=ahead), place.zone)
 
 
 def _filed(records: Sequence[Record], collection: Collection, place: Here) -> dict[date, list[Record]]:
@@ -95,23 +121,22 @@ def _filed(records: Sequence[Record], collection: Collection, place: Here) -> di
 
 
 def _answer(
-    call: Call, place: Here, parts: Mapping[str, Part], days: int, *, cut: int = 0, synthetic: bool = False
+    parts: Mapping[str, Part], evidence: Evidence, days: int, *, cut: int = 0, synthetic: bool = False
 ) -> Answer:
     """Write the answer.
 
     Args:
-        call: Gives the clock.
-        place: The owner's zone and day.
         parts: What came.
+        evidence: Why some of it did not; also the owner's zone and clock.
         days: How many days before today to give.
         cut: How many more were asked for and do not fit.
         synthetic: Whether it is sample data.
     """
-    writer = Writer(parts, today=place.today)
-    today = writer.today()
+    place = evidence.here
+    writer = Writer(parts, evidence)
     before = [writer.day(place.today - timedelta(days=back)) for back in range(days, 0, -1)]
-    now = datetime.fromtimestamp(call.service.now(), tz=UTC).astimezone(place.zone)
-    answer: Answer = {"today": place.today.isoformat(), "now": now.isoformat(timespec="minutes")}
+    today = writer.today()
+    answer: Answer = {"today": place.today.isoformat(), "now": evidence.now.isoformat(timespec="minutes")}
     whole = all(part.fetched and part.fetched.complete for part in parts.values())
     answer |= {"timezone": place.zone.key, "complete": whole and not cut}
     if cut:
@@ -119,13 +144,26 @@ def _answer(
     if synthetic:
         answer["synthetic"] = True
     answer |= today
-    if going_on := night(parts[NIGHT].records.get(place.today, ())).in_progress:
-        answer["in_progress"] = {"bedtime_start": going_on[0].get("bedtime_start")}
+    if writer.seen:
+        answer["evidence"] = writer.seen[-MOST_SENTENCES:]
+    if going_on := _going_on(parts[NIGHT], place):
+        answer["in_progress"] = {name: going_on.get(name) for name in ("day", "bedtime_start")}
     answer["newest_record_age"] = {
         name: {"day": part.newest.isoformat(), "days": (place.today - part.newest).days} if part.newest else None
         for name, part in parts.items()
     }
     notes = [*place.notes, _CHOSEN]
+    if going_on:
+        notes.append("A night is in progress; it counts nowhere until it is over.")
+    if evidence.requests:
+        notes.append(f"For the reasons under missing {evidence.requests} more requests were made.")
+    nights = [
+        one for back in range(days, -1, -1) for one in parts[NIGHT].records.get(place.today - timedelta(back), ())
+    ]
+    circumstances = told(parts[NIGHT].collection, nights, Beside(), days=_back(place, days))
+    about = circumstances.pop("notes", None)
+    notes += about if isinstance(about, list) else []
+    answer |= circumstances
     if cut:
         notes.append(f"The {cut} oldest of the days asked for do not fit: ask health_query for them.")
     if any(part.newest is None for part in parts.values()):
@@ -135,6 +173,12 @@ def _answer(
     answer["notes"] = [*notes, *writer.notes]
     answer["days"] = before  # last: it is the longest, and some hosts cut what is long
     return answer
+
+
+def _going_on(part: Part, place: Here) -> Record | None:
+    """Return the night in progress, today's or the one that will end tomorrow."""
+    found = [one for day in (0, 1) for one in part.records.get(place.today + timedelta(days=day), ())]
+    return next(iter(night(found).in_progress), None)
 
 
 TODAY = Definition(

@@ -95,6 +95,8 @@ async def test_two_long_sleeps_add_up_and_the_longer_one_is_the_night() -> None:
     answer = await connector(short, long).ask("health_today")
 
     assert answer["last_night"]["main"]["id"] == long["id"]
+    assert answer["last_night"]["other_long_sleep"][0]["id"] == short["id"]
+    assert "naps" not in answer["last_night"]
     assert answer["last_night"]["all_sleep_of_day"] == 7 * 3600 + 28 * 60
 
 
@@ -125,15 +127,29 @@ async def test_a_night_still_going_on_is_said_to_be_and_does_not_count() -> None
     answer = await connector(sleep("2026-03-09"), going_on).ask("health_today")
 
     assert answer["missing"]["last_night"] == "in_progress"
-    assert answer["in_progress"] == {"bedtime_start": going_on["bedtime_start"]}
+    assert answer["in_progress"] == {"day": "2026-03-10", "bedtime_start": going_on["bedtime_start"]}
     assert "last_night" not in answer
     assert answer["days"][-1]["sleep"]["main"]["day"] == "2026-03-09"
+    assert answer["newest_record_age"]["last_night"] == {"day": "2026-03-09", "days": 1}
+    assert any("in progress" in note for note in answer["notes"])
+
+
+async def test_a_night_begun_this_evening_is_said_to_be_and_does_not_replace_last_night() -> None:
+    for day in ("2026-03-10", "2026-03-11"):
+        going_on = {**sleep(day), "bedtime_start": "2026-03-10T22:40:00+00:00", "bedtime_end": None}
+        for records in ([sleep("2026-03-10"), going_on], [going_on, sleep("2026-03-10")]):
+            answer = await connector(*records, now=datetime(2026, 3, 10, 23, 30, tzinfo=UTC)).ask("health_today")
+
+            assert answer["last_night"]["main"]["bedtime_end"] == "2026-03-10T07:05:00+00:00"
+            assert answer["in_progress"] == {"day": day, "bedtime_start": "2026-03-10T22:40:00+00:00"}
+            assert answer["last_night"]["all_sleep_of_day"] == 25_000
 
 
 async def test_a_record_without_a_score_is_not_a_missing_record() -> None:
     answer = await connector(sleep("2026-03-10"), daily_sleep=[mark("2026-03-10", None)]).ask("health_today")
 
-    assert answer["missing"] == {"readiness": "no_record", "sleep_score": "not_computed_yet"}
+    assert answer["missing"] == {"readiness": "not_computed_yet", "sleep_score": "not_computed_yet"}
+    assert answer["evidence"] == ["The sleep of 2026-03-10 is there; what is computed from it is not."]
 
 
 async def test_a_score_that_never_came_is_not_called_on_its_way() -> None:
