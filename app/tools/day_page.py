@@ -10,21 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-import anyio
-
-from app.errors import MembershipRequired, NotPermitted, SourceError, VitalsError
-from app.sources.base import Collection, DateKind, DateRange, Kind, Progress, Record, Source
-from app.tools.calling import Call
+from app.sources.base import Collection, Kind, Record
 from app.tools.nights import night
-from app.tools.progress import Together
 from app.tools.records import by_name, leaves
 from app.tools.shaping import Shape
-from app.tools.zones import Here
 
-LEFT_OUT = frozenset({"tag", "ring_battery_level"})  # old notes that enhanced_tag has too; nothing about the owner
-_AT_ONCE = 4  # collections asked side by side, each of which may ask several windows
-_BEARABLE = (NotPermitted, MembershipRequired, SourceError)  # the other collections may still be there
-_SLEEP = "sleep"
+SLEEP = "sleep"
 _PLAIN = re.compile(r"[\w.:+-]{1,64}")  # anything else is quoted, so that it cannot pass for part of the page
 
 
@@ -36,42 +27,7 @@ class Section:
     text: str | None
     missing: str | None = None
     why: str | None = None
-
-
-async def sections(call: Call, place: Here, day: date) -> list[Section]:
-    """Ask every collection that is filed by day.
-
-    Raises:
-        NotPermitted, MembershipRequired, SourceError: Nothing at all could be read; the first reason.
-        ReconnectRequired, StoreUnavailable: As named.
-    """
-    wanted = [(source, c) for source in call.service.sources for c in source.collections.values() if _on_the_page(c)]
-    found: dict[str, Section] = {}
-    failures: list[VitalsError] = []
-    told = Together(call.progress)
-    limit = anyio.CapacityLimiter(_AT_ONCE)
-
-    async def ask(source: Source, collection: Collection, progress: Progress) -> None:
-        async with limit:
-            try:
-                found[collection.qualified] = await _section(call, source, collection, place, day, progress)
-            except VitalsError as failure:  # collected: a task group would raise it inside a group of exceptions
-                failures.append(failure)
-                found[collection.qualified] = Section(collection.qualified, None, _word(failure), str(failure))
-
-    async with anyio.create_task_group() as group:
-        for source, collection in wanted:
-            group.start_soon(ask, source, collection, told.part())
-    grave = [failure for failure in failures if not isinstance(failure, _BEARABLE)]
-    if grave or (failures and len(failures) == len(wanted)):
-        raise (grave or failures)[0]
-    return [found[collection.qualified] for _, collection in wanted]
-
-
-def ahead(call: Call) -> list[Section]:
-    """Return the sections of a day that lies ahead, without asking."""
-    collections = (c for source in call.service.sources for c in source.collections.values())
-    return [Section(c.qualified, None, "in_future") for c in collections if _on_the_page(c)]
+    records: tuple[Record, ...] = ()
 
 
 def page(heading: Sequence[str], found: Sequence[Section]) -> str:
@@ -79,42 +35,29 @@ def page(heading: Sequence[str], found: Sequence[Section]) -> str:
     lines = list(heading)
     if absent := [section for section in found if section.missing]:
         lines += ["", "## Missing", "Missing is unknown, never zero, and never proof that nothing happened."]
-        lines += [f"- {s.collection}: {s.missing}{f' ({s.why})' if s.why else ''}" for s in absent]
+        alike: dict[str, list[str]] = {}
+        for section in absent:
+            reason = f"{section.missing} ({section.why})" if section.why else str(section.missing)
+            alike.setdefault(reason, []).append(section.collection)
+        lines += [f"- {reason}: {', '.join(names)}" for reason, names in alike.items()]
     for section in found:
         if section.text is not None:
             lines += ["", section.text]
     return "\n".join(lines)
 
 
-def _on_the_page(collection: Collection) -> bool:
-    return collection.date_kind is not DateKind.UNDATED and collection.name not in LEFT_OUT
-
-
-def _word(failure: Exception) -> str:
-    if isinstance(failure, NotPermitted):
-        return "not_permitted"
-    return "no_membership" if isinstance(failure, MembershipRequired) else "incomplete"
-
-
-async def _section(
-    call: Call, source: Source, collection: Collection, place: Here, day: date, progress: Progress
-) -> Section:
-    shape = Shape(collection, place.zone, resolution="day" if collection.dense else "raw")
-    days = DateRange(day, day, place.zone)
-    fetched = await source.fetch(call.caller, collection, days, fields=shape.at_source, progress=progress)
-    name = collection.qualified
-    if not fetched.records:
-        return Section(name, None, "no_record" if fetched.complete else "incomplete")
-    lines = [f"## {name}", collection.carries]
-    if not fetched.complete:
+def section_text(shape: Shape, records: Sequence[Record], day: date, *, whole: bool) -> str:
+    """Write what one collection has for the day."""
+    lines = [f"## {shape.collection.qualified}", shape.collection.carries]
+    if not whole:
         lines.append("Not all of it arrived, so this is only a part.")
-    if collection.dense:
-        lines += _stream(shape, fetched.records)
+    if shape.collection.dense:
+        lines += _stream(shape, records)
     else:
-        for label, record in _labelled(collection, fetched.records):
+        for label, record in _labelled(shape.collection, records):
             lines += [f"### {label}"] if label else []
             lines += _lines(shape, record, day)
-    return Section(name, "\n".join(lines), None if fetched.complete else "incomplete")
+    return "\n".join(lines)
 
 
 def _stream(shape: Shape, records: Sequence[Record]) -> Iterator[str]:
@@ -127,7 +70,7 @@ def _stream(shape: Shape, records: Sequence[Record]) -> Iterator[str]:
 
 
 def _labelled(collection: Collection, records: Sequence[Record]) -> Iterator[tuple[str, Record]]:
-    if collection.name != _SLEEP:
+    if collection.name != SLEEP:
         for count, record in enumerate(records, start=1):
             yield (f"{count} of {len(records)}" if len(records) > 1 else ""), record
         return

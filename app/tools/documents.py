@@ -16,7 +16,8 @@ from app.sources.base import Collection
 from app.tools.arguments import MAX_TEXT, Argument, Given, quoted
 from app.tools.calling import Call, Definition
 from app.tools.dates import moment
-from app.tools.day_page import Section, ahead, page, sections
+from app.tools.day_asking import ahead, sections
+from app.tools.day_page import Section, page
 from app.tools.reference import ABOUT, collection_page
 from app.tools.rendering import Answer, written
 from app.tools.zones import Here, here

@@ -1,6 +1,7 @@
 """`search` and `fetch`: off by default, in the exact form, over days and topics, and closed to anything else."""
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -15,7 +16,7 @@ from app.identity import Caller
 from app.simulator import Simulator
 from app.sources.base import Record
 from app.sources.oura.catalog import COLLECTIONS
-from app.tools.day_page import LEFT_OUT
+from app.tools.day_asking import LEFT_OUT
 from app.tools.named_days import named_days
 from app.tools.search import MAX_QUERY, MOST_DAYS
 from tests.tools.fakes import NOW as FAKES_NOW
@@ -203,15 +204,27 @@ async def test_a_day_has_its_values_with_units_and_names_what_is_missing() -> No
     assert "- score: 82 (score, 1-100)\n" in text
     assert "min 60, mean 62.0, max 64 bpm, over 3 samples" in text
     assert text.index("### main sleep") < text.index("### not counted as sleep")
-    assert "- oura.daily_spo2: not_permitted (The scope spo2 is not granted.)" in text
-    assert "- oura.vO2_max: no_membership" in text
-    assert "- oura.workout: incomplete" in text
-    assert "- oura.daily_stress: no_record" in text
+    assert "- not_permitted (The scope spo2 is not granted.): oura.daily_spo2\n" in text
+    assert "- no_membership (No membership.): oura.vO2_max\n" in text
+    assert "- incomplete (It did not answer.): oura.workout\n" in text
+    assert page["metadata"]["missing"].startswith("oura.daily_readiness: not_computed_yet, ")
+    assert "oura.session: no_record" in page["metadata"]["missing"]
     assert "today and not over" in text
     assert page["metadata"]["complete"] == "false"
-    assert {name for name, _, _ in asked.source.asked} == {
+    assert {name for name, days, _ in asked.source.asked if days} == {
         name for name, c in COLLECTIONS.items() if c.date_kind != "no day" and name not in LEFT_OUT
     }
+
+
+async def test_a_day_without_the_ring_says_so_once() -> None:
+    asked = connector({"daily_activity": [{"id": "a", "day": "2026-03-08", "score": None, "non_wear_time": 86_400}]})
+
+    page = await asked.ask("fetch", id="day:2026-03-08")
+
+    (line,) = [line for line in page["text"].splitlines() if line.startswith("- not_worn")]
+    assert "24 h" in line
+    assert "oura.daily_stress" in line
+    assert "oura.workout: no_record" in page["metadata"]["missing"]
 
 
 async def test_the_owners_words_are_quoted_on_one_line() -> None:
@@ -227,7 +240,7 @@ async def test_a_day_ahead_is_answered_without_a_call() -> None:
 
     page = await asked.ask("fetch", id="day:2026-03-12")
 
-    assert "oura.sleep: in_future" in page["text"]
+    assert "- in_future: oura.sleep, oura.daily_sleep, " in page["text"]
     assert asked.source.asked == []
 
 
@@ -245,7 +258,7 @@ async def test_what_does_not_fit_is_left_out_and_named(cap: int, tmp_path: Path)
         page = await asked.ask("fetch", id="day:2026-11-19")
 
     assert page["metadata"]["complete"] == "false"
-    assert "oura.rest_mode_period: left_out" in page["text"]
+    assert re.search(r"^- left_out: .*oura\.rest_mode_period$", page["text"], re.MULTILINE)
     assert "Not all of it fits" in page["text"]
     assert ("## oura.sleep\n" in page["text"]) == (cap > 3_000)
 

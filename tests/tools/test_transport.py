@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import anyio
 import httpx2
@@ -32,17 +32,8 @@ class PageByPage(FakeSource):
 
     heard: anyio.Event = field(default_factory=anyio.Event)
 
-    async def fetch(
-        self,
-        caller: Caller,
-        collection: Collection,
-        days: DateRange | None,
-        *,
-        fields: tuple[str, ...] = (),
-        latest: bool = False,
-        progress: Progress | None = None,
-    ) -> Fetched:
-        assert progress is not None
+    async def fetch(self, caller: Caller, collection: Collection, days: DateRange | None, **more: Any) -> Fetched:
+        progress: Progress = more["progress"]
         for page in range(1, self.pages + 1):
             self.heard = anyio.Event()
             await progress(page, self.pages, f"page {page}")
@@ -119,8 +110,9 @@ async def test_the_pages_of_a_real_source_are_told_as_one_rising_count(era: str,
             result = await client.call_tool("health_query", question, progress_callback=hear)
 
     assert result.structured_content is not None
-    assert told == [*range(1, result.structured_content["pages"] + 1)]
-    assert len(told) > 5
+    assert told == sorted(set(told))
+    assert told[-1] == result.structured_content["pages"]
+    assert len(told) > 3
 
 
 @ERAS
