@@ -128,7 +128,7 @@ IN_PROCESSES = {
     "REDIS_URL": "tests/system/test_one_renewal.py::test_ten_refreshes_by_an_app_are_no_call_to_oura",
     "DATA_DIR": "tests/cases/test_p.py::test_p1_two_installations_share_no_key",
     "SECRET_KEY": "tests/cases/test_p.py::test_p1_a_known_or_short_secret_refuses_the_start",
-    "OURA_SANDBOX": "tests/cases/test_d.py::test_d32_in_sandbox_mode_every_answer_of_every_tool_is_synthetic",
+    "OURA_SANDBOX": "tests/cases/test_d_words.py::test_d32_in_sandbox_mode_every_answer_of_every_tool_is_synthetic",
     "TIMEZONE": "tests/cases/test_d.py::test_d5_today_is_the_owners_day_for_every_tool_that_knows_one",
 }
 HERE = {
