@@ -81,7 +81,7 @@ class TestCompose:
         assert service["environment"]["OURA_CLIENT_SECRET_FILE"] == "/run/secrets/oura_client_secret"
         assert "./secrets:/run/secrets:ro" in service["volumes"]
         for page in ("deploy/compose.yaml", "README.md"):
-            assert f"-o {uid} -g {gid} /dev/stdin secrets/oura_client_secret" in text(page)
+            assert f"-o {uid} -g {gid} /dev/null secrets/oura_client_secret" in text(page)
 
     def test_what_must_last_is_on_a_volume(self) -> None:
         assert "data:/data" in COMPOSE["services"]["vitals"]["volumes"]
