@@ -48,7 +48,10 @@ def serve(host: str | None, port: int | None, workers: int) -> None:
 @click.option("--port", type=PORT, default=8000, show_default=True, help="Port to listen on, or the next free one.")
 @click.option("--once", is_flag=True, help="Sign in as an app would, ask, print the answers, and end.")
 def demo(port: int, once: bool) -> None:
-    """Try it against a simulated Oura: no settings, no account, nothing kept."""
+    """Try it against a simulated Oura.
+
+    No settings, no account, nothing kept.
+    """
     from app.demo import run_demo  # noqa: PLC0415 -- the simulator is loaded only to simulate
 
     with _refusing():
@@ -58,7 +61,10 @@ def demo(port: int, once: bool) -> None:
 @main.command()
 @click.argument("url", required=False)
 def check(url: str | None) -> None:
-    """Examine the configuration; exit 1 if a line is red."""
+    """Examine the settings and the store.
+
+    Exits 1 if a line is RED, 2 if a setting is missing or malformed.
+    """
     from app.checking import check_configuration  # noqa: PLC0415 -- loads every part
 
     if url is not None:
@@ -79,7 +85,10 @@ def secret() -> None:
 
 @main.command()
 def disconnect() -> None:
-    """End every app's access, revoke at Oura, and erase the connection."""
+    """End every app's access and the sign-in at Oura.
+
+    Revokes the sign-in at Oura and erases it here.
+    """
     from app.disconnecting import disconnect_all  # noqa: PLC0415 -- loads every part
 
     with _refusing():

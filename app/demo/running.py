@@ -153,5 +153,5 @@ What to try
        "What was my lowest heart rate each night this month?"
   End the app's access at {public_url}/connections, and ask again.
 
-The simulated Oura is at {oura}.
+The simulated Oura, where signing in leads you, is at {oura}. It has no start page.
 """

@@ -75,7 +75,7 @@ class Settings(BaseSettings):
     public_url: Annotated[str, AfterValidator(_own_origin)] = Field("", examples=["https://vitals.example.com"])
 
     oura_client_id: str = Field(
-        "", examples=["the client id of your application at cloud.ouraring.com/oauth/applications"]
+        "", examples=["the client id of your application at developer.ouraring.com/applications"]
     )
     oura_client_secret: SecretStr = Field(SecretStr(""), examples=["the client secret shown beside the client id"])
     oura_owner_email: Annotated[tuple[str, ...], Listed, AfterValidator(_emails)] = Field(

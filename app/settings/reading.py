@@ -38,7 +38,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         if environ.get(name, "").strip():
             raise SettingsError(
                 f"{name} is set, but Oura has ended personal access tokens. Unset it, and register an application: "
-                "OURA_CLIENT_ID and OURA_CLIENT_SECRET, from cloud.ouraring.com/oauth/applications."
+                "OURA_CLIENT_ID and OURA_CLIENT_SECRET, from developer.ouraring.com/applications."
             )
     values = gather(environ, NAMES)
     for name in ("LOG_LEVEL", "LOG_FORMAT"):
