@@ -130,6 +130,7 @@ IN_PROCESSES = {
     "SECRET_KEY": "tests/cases/test_p.py::test_p1_a_known_or_short_secret_refuses_the_start",
     "OURA_SANDBOX": "tests/cases/test_d_words.py::test_d32_in_sandbox_mode_every_answer_of_every_tool_is_synthetic",
     "TIMEZONE": "tests/cases/test_d.py::test_d5_today_is_the_owners_day_for_every_tool_that_knows_one",
+    "CHATGPT_TOOLS": "tests/journey/test_chatgpt.py::test_with_chatgpt_tools_on_an_app_finds_a_day_and_reads_it",
 }
 HERE = {
     "PUBLIC_URL", "OURA_CLIENT_ID", "OURA_CLIENT_SECRET", "OURA_OWNER_EMAIL", "OURA_API_URL", "OURA_AUTHORIZE_URL",
