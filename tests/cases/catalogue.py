@@ -7,6 +7,7 @@ T token races, C hosts, S the authorization server, P faults read in other conne
 from typing import Final
 
 _D, _A, _T = "tests/cases/test_d.py::", "tests/cases/test_a.py::", "tests/cases/test_t.py::"
+_ABSENCE, _RANGES = "tests/cases/test_d_absence.py::", "tests/cases/test_d_ranges.py::"
 _C, _S, _P = "tests/cases/test_c.py::", "tests/cases/test_s.py::", "tests/cases/test_p.py::"
 _D_VALUES: Final = "tests/cases/test_d_values.py::"
 _D_WORDS: Final = "tests/cases/test_d_words.py::"
@@ -29,7 +30,7 @@ _WINDOWS: Final = "tests/sources/test_windows.py::"
 _NOW: Final = """
     A1 A2 A3 A5 A6 A7 A9 A10 A11  T1 T2 T3 T5 T6 T8 T9 T10 T11  C3 C4 C5 C6 C7 C8 C13 C14 C15 C16 C17 C18 C19
     S1 S2 S3 S4 S5 S7 S11 S13  P1 P2 P3 P4 P5 P6
-    D1 D3 D4 D5 D6 D7 D9 D10 D11 D12 D14 D15 D16 D18 D19 D20 D23 D24 D25 D29 D32 D33
+    D1 D3 D4 D5 D6 D7 D9 D10 D11 D12 D14 D15 D16 D18 D19 D20 D22 D23 D24 D25 D27 D28 D29 D31 D32 D33
 """
 REQUIRED: Final = tuple(_NOW.split())
 
@@ -47,6 +48,8 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "D5": (
         _D + "test_d5_today_is_the_owners_day_for_every_tool_that_knows_one",
         "tests/tools/test_today.py::test_today_is_the_owners_day_and_not_the_servers",
+        _RANGES + "test_d5_words_for_days_are_the_owners_days_in_all_collections",
+        _RANGES + "test_d5_last_night_is_the_wake_day_or_the_hours_and_nothing_else",
     ),
     "D6": (
         _D + "test_d6_1231_samples_on_two_pages_are_1231_and_the_newest_is_the_last",
@@ -54,10 +57,15 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         _ENGINE + "test_a_cursor_that_repeats_ends_the_walk_and_is_said",
     ),
     "D7": (
+        _RANGES + "test_d7_a_day_of_23_or_25_hours_has_exactly_its_samples",
         _D + "test_d7_a_day_of_samples_is_asked_from_midnight_to_midnight_with_the_offset",
         _WINDOWS + "test_one_day_of_samples_is_asked_from_local_midnight_to_the_next",
     ),
-    "D9": (_D + "test_d9_no_tool_throws_an_offset_away",),
+    "D9": (
+        _D + "test_d9_no_tool_throws_an_offset_away",
+        _RANGES + "test_d9_a_range_across_a_journey_says_which_days_carry_which_offset",
+        _RANGES + "test_d9_a_clock_change_at_home_is_no_journey",
+    ),
     "D10": (_D + "test_d10_d12_main_sleep_and_naps_stand_apart_and_add_up_in_any_order",),
     "D11": (_D + "test_d11_an_afternoon_nap_does_not_move_the_wake_time",),
     "D12": (_D + "test_d10_d12_main_sleep_and_naps_stand_apart_and_add_up_in_any_order",),
@@ -70,6 +78,17 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "D18": (_D_VALUES + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
     "D19": (_D_VALUES + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
     "D20": (_D_VALUES + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
+    "D22": (
+        _ABSENCE + "test_d22_not_worn_comes_from_the_non_wear_time_in_all_collections",
+        _ABSENCE + "test_d22_not_synced_comes_from_the_newest_sample_in_all_collections",
+        _ABSENCE + "test_d22_not_permitted_names_the_scope_and_asks_nothing_in_all_collections",
+        _ABSENCE + "test_d22_not_computed_is_a_record_without_a_score_or_a_night_without_its_records",
+        _ABSENCE + "test_d22_without_a_membership_the_word_is_no_membership",
+        _ABSENCE + "test_d22_what_a_ring_cannot_measure_it_lacks",
+        _ABSENCE + "test_d22_what_lies_ahead_or_has_no_reason_is_said_plainly_in_all_collections",
+        _ABSENCE + "test_d22_evidence_is_few_requests_only_when_something_is_missing_and_may_fail",
+        _ABSENCE + "test_d22_a_day_in_a_drawer_and_a_morning_without_a_sync_in_the_simulated_life",
+    ),
     "D23": (_D + "test_d23_a_night_of_eleven_days_ago_is_that_old_and_not_last_night",),
     "D24": (_D + "test_d24_what_comes_late_is_seen_at_the_next_question_in_all_collections",),
     "D25": (
@@ -77,11 +96,15 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         _WINDOWS + "test_95_days_of_samples_are_four_windows_where_nothing_runs_side_by_side",
     ),
     "D27": (
+        _RANGES + "test_d27_after_a_failed_window_going_on_gives_each_sample_once",
+        _RANGES + "test_d27_where_no_day_is_whole_what_came_is_a_part_and_is_asked_for_again",
+        _RANGES + "test_d27_a_small_cap_and_every_answer_followed_gives_each_record_once",
         _SIMULATED + "test_a_year_of_everything_fits_and_followed_to_its_end_is_whole",
         _SIMULATED + "test_raw_samples_followed_to_the_end_of_a_week_are_whole",
     ),
     "D28": ("tests/tools/test_path.py::test_nothing_that_pages_is_taken_or_passed_over_in_silence",),
     "D29": (_D_WORDS + "test_d29_impossible_dates_unknown_fields_and_latest_with_dates_are_never_passed_over",),
+    "D31": (_RANGES + "test_d31_what_was_not_measured_counts_in_no_average",),
     "D32": (_D_WORDS + "test_d32_in_sandbox_mode_every_answer_of_every_tool_is_synthetic",),
     "D33": (
         _D_WORDS + "test_d33_without_a_membership_the_answer_says_membership_and_not_sign_in",
@@ -284,9 +307,7 @@ LATER: Final[dict[str, str]] = {
     "C1": "The doctor that looks from outside with both user agents is not built yet.",
     "C10": "Likewise the doctor: port, address family, private addresses.",
     "C11": "The list of tools still grows; discovery is shown in tests/tools/test_transport.py.",
-    "D22": "Four words for an absence need the ring's wear and sync times; so far: no_record, not_computed_yet, "
-    "not_permitted, in_progress.",
-    "D26": "There are no baselines and no second source yet.",
-    "D31": "There are no averages over days yet.",
+    "D26": "There are no baselines and no second source yet; that a ring was changed inside a range is said: "
+    "tests/cases/test_d_ranges.py.",
     "S8": "Registrations expire and bodies are bounded; a limit on their number is not built yet.",
 }
