@@ -1,6 +1,6 @@
 """What a source is: its collections, the question put to one, and what came back."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -112,6 +112,23 @@ class Fetched:
     whole_until: date | None = None  # not complete: the last day up to which everything arrived; before the start: none
 
 
+class Gathering(Protocol):
+    """Samples of one question that are put together as they arrive, so that they are never all held at once."""
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Take some more, each sample once, in any order. Called in a worker thread, one call at a time."""
+
+    def records(self) -> tuple[Record, ...]:
+        """Return what stands for all that were taken, oldest first."""
+
+
+class Digest(Protocol):
+    """How samples are put together. Equal digests make of equal samples the same, and are hashed alike."""
+
+    def begin(self) -> Gathering:
+        """Begin one question."""
+
+
 class Source(Protocol):
     """One place data comes from, as the tools see it."""
 
@@ -142,6 +159,7 @@ class Source(Protocol):
         fields: tuple[str, ...] = (),
         latest: bool = False,
         progress: Progress | None = None,
+        digest: Digest | None = None,
     ) -> Fetched:
         """Bring every record of the range.
 
@@ -152,6 +170,7 @@ class Source(Protocol):
             fields: Top-level fields wanted; empty for all. What the source cannot leave out is left out here.
             latest: Only the newest record (dense collections only).
             progress: Told after each page.
+            digest: Makes of the samples what is brought instead of them (dense collections with days only).
 
         Raises:
             NotPermitted: The source's scope is missing; no request was made if that was known before.

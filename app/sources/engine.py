@@ -5,7 +5,7 @@ Knows no source's wire (`pages.Pages` does) and keeps nothing after the answer.
 
 from app.errors import BadRequest
 from app.identity import Caller
-from app.sources.base import Collection, DateKind, DateRange, Fetched, Progress
+from app.sources.base import Collection, DateKind, DateRange, Digest, Fetched, Progress
 from app.sources.flights import Flights
 from app.sources.question import Question, Terms
 
@@ -28,6 +28,7 @@ class Engine:
         fields: tuple[str, ...] = (),
         latest: bool = False,
         progress: Progress | None = None,
+        digest: Digest | None = None,
     ) -> Fetched:
         """Bring every record of the range; see `base.Source.fetch`.
 
@@ -42,13 +43,15 @@ class Engine:
         _check(collection, days, latest=latest)
         if collection.date_kind is DateKind.UNDATED or latest:
             days = None
+        if digest is not None and (days is None or not collection.dense):
+            raise ValueError("only samples of a range of days can be put together")
         wanted = tuple(sorted({name.split(".", 1)[0] for name in fields}))
 
         async def ask(told: Progress) -> Fetched:
-            return await Question(self._terms, caller, collection, days, wanted, latest, told).answer()
+            return await Question(self._terms, caller, collection, days, wanted, latest, told, digest).answer()
 
         span = (days.start, days.end, str(days.zone)) if days is not None else None
-        key = (caller.owner, caller.grant, collection.qualified, span, wanted, latest)
+        key = (caller.owner, caller.grant, collection.qualified, span, wanted, latest, digest)
         return await self._flights.share(key, ask, progress)
 
 

@@ -1,15 +1,17 @@
 """One question to a source on its way: its windows side by side, the pages of each, the records of all put together."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 import anyio
+import anyio.to_thread
 
 from app.errors import SourceBusy, SourceError, VitalsError
 from app.identity import Caller
-from app.sources.base import Collection, DateRange, Fetched, Progress, Record
-from app.sources.days import Kept, Sieve
+from app.sources.base import Collection, DateRange, Digest, Fetched, Progress
+from app.sources.days import Sieve
+from app.sources.hauls import MANY, Basket, Digested, Haul, Whole
 from app.sources.pages import Pages
 from app.sources.windows import Window, windows
 
@@ -41,15 +43,6 @@ class _Tally:
     first_error: SourceError | None = None
 
 
-@dataclass(slots=True)
-class _Haul:
-    """What one window brought."""
-
-    window: Window | None
-    kept: list[Kept] = field(default_factory=list)
-    failure: str | None = None
-
-
 class Question:
     """One question on its way."""
 
@@ -62,6 +55,7 @@ class Question:
         fields: tuple[str, ...],
         latest: bool,
         told: Progress,
+        digest: Digest | None = None,
     ) -> None:
         self._terms = terms
         self._caller = caller
@@ -71,20 +65,24 @@ class Question:
         self._latest = latest
         self._told = told
         self._tally = _Tally()
-        self._sieve = Sieve(collection, days, synthetic=terms.synthetic)
+        sieve = Sieve(collection, days, synthetic=terms.synthetic)
+        self._basket: Basket = Whole(sieve, frozenset(self._fields))
+        if digest is not None and days is not None:
+            self._basket = Digested(sieve, days, digest)
 
     async def answer(self) -> Fetched:
         """Ask window by window, several side by side, and put the answer together."""
-        hauls: list[_Haul] = []
+        hauls: list[Haul] = []
         rest: Iterator[Window | None] = iter([None]) if self._days is None else windows(self._collection, self._days)
 
         async with anyio.create_task_group() as group:
 
             async def work() -> None:
                 for window in rest:
-                    haul = _Haul(window)
+                    haul = Haul(window)
                     hauls.append(haul)  # in order, since windows are drawn in order
                     await self._haul(haul)
+                    self._basket.done(haul)
                     if self._tally.fatal is not None:
                         group.cancel_scope.cancel()
                         return
@@ -92,9 +90,11 @@ class Question:
             for _ in range(self._terms.parallel):
                 group.start_soon(work)
 
-        return self._joined(hauls)
+        if sum(len(haul.kept) for haul in hauls) <= MANY:
+            return self._joined(hauls)
+        return await anyio.to_thread.run_sync(self._joined, hauls)
 
-    async def _haul(self, haul: _Haul) -> None:
+    async def _haul(self, haul: Haul) -> None:
         """Fetch one window; what goes wrong with it is noted, so that the others go on."""
         try:
             await self._walk(haul)
@@ -102,11 +102,11 @@ class Question:
             self._tally.failed += 1
             self._tally.first_error = self._tally.first_error or error
             self._tally.rate_limited |= isinstance(error, SourceBusy) and error.status == 429
-            haul.failure = f"{error} {_arrived(haul)}"
+            haul.failure = f"{error} {haul.arrived()}"
         except VitalsError as error:
             self._tally.fatal = self._tally.fatal or error
 
-    async def _walk(self, haul: _Haul) -> None:
+    async def _walk(self, haul: Haul) -> None:
         terms, tally = self._terms, self._tally
         params = terms.pages.question(self._collection, haul.window, fields=self._fields, latest=self._latest)
         cursor: str | None = None
@@ -114,48 +114,34 @@ class Question:
         for _ in range(terms.window_pages):
             if tally.failed >= GIVE_UP_AFTER:
                 haul.failure = (
-                    f"Not asked any further, since {GIVE_UP_AFTER} other windows had failed. {_arrived(haul)}"
+                    f"Not asked any further, since {GIVE_UP_AFTER} other windows had failed. {haul.arrived()}"
                 )
                 return
             if tally.asked >= terms.question_pages:
                 break
             tally.asked += 1
             page = await terms.pages.page(self._caller, self._collection, params, next_token=cursor)
-            tally.pages += 1
+            trimmed = await self._basket.take(page.records, haul)
+            tally.trimmed += trimmed
             tally.rate_limited |= page.rate_limited
-            self._sort_in(page.records, haul)
+            tally.pages += 1  # after the last wait before it is told, so that no number is told twice
             await self._told(tally.pages, None, f"{tally.pages} pages of {self._collection.qualified}")
             if page.next_token is None:
                 return
             if page.next_token in cursors:
                 tally.cycle = True
-                haul.failure = f"The source repeated a page cursor, so no further page was asked for. {_arrived(haul)}"
+                haul.failure = f"The source repeated a page cursor, so no further page was asked for. {haul.arrived()}"
                 return
             cursors.add(cursor := page.next_token)
-        haul.failure = f"Stopped at the limit of pages for one question; ask for a shorter range. {_arrived(haul)}"
+        haul.failure = f"Stopped at the limit of pages for one question; ask for a shorter range. {haul.arrived()}"
 
-    def _sort_in(self, records: tuple[Record, ...], haul: _Haul) -> None:
-        for record in records:
-            kept = self._sieve.sift(record, haul.window)
-            if kept is None:
-                self._tally.trimmed += 1
-                continue
-            if self._fields:
-                left = {name: value for name, value in record.items() if name in self._fields}
-                kept = kept._replace(record=left)
-            haul.kept.append(kept)
-
-    def _joined(self, hauls: list[_Haul]) -> Fetched:
+    def _joined(self, hauls: list[Haul]) -> Fetched:
         tally = self._tally
         if tally.fatal is not None:
             raise tally.fatal
         if tally.pages == 0 and tally.first_error is not None:
             raise tally.first_error
-        once: dict[str, Kept] = {}
-        for haul in hauls:
-            for kept in haul.kept:
-                once.setdefault(kept.identity, kept)
-        ordered = list(once.values())
+        ordered = self._basket.records(hauls)
         if self._days is not None or self._latest:  # without days the source's own order says something: rings by age
             ordered.sort(key=lambda kept: kept.order)
         if self._latest:
@@ -172,7 +158,7 @@ class Question:
             whole_until=self._whole_until(hauls),
         )
 
-    def _whole_until(self, hauls: list[_Haul]) -> date | None:
+    def _whole_until(self, hauls: list[Haul]) -> date | None:
         """Return the last day up to which everything arrived; None if everything did, or if there are no days.
 
         Samples come oldest first, so of a window that broke off the days before its newest sample are whole. Nothing is
@@ -181,9 +167,7 @@ class Question:
         for haul in hauls:
             if haul.failure is None or haul.window is None or self._days is None:
                 continue
-            first, newest = haul.window.first, None
-            if self._collection.dense and haul.kept:
-                newest = max(kept.order[1] for kept in haul.kept)
+            first, newest = haul.window.first, haul.newest_s if self._collection.dense else None
             reached = datetime.fromtimestamp(newest, self._days.zone).date() if newest is not None else first
             return max(first, min(reached, haul.window.last)) - timedelta(days=1)
         return None
@@ -195,7 +179,7 @@ def needed(collection: Collection) -> frozenset[str]:
     return frozenset(name for name in names if name is not None) & {f.name.split(".", 1)[0] for f in collection.fields}
 
 
-def _failures(hauls: list[_Haul]) -> tuple[str, ...]:
+def _failures(hauls: list[Haul]) -> tuple[str, ...]:
     """Say what is missing, neighbouring windows that failed alike in one sentence."""
     found: list[tuple[str, Window | None, Window | None]] = []
     for haul in hauls:
@@ -212,8 +196,3 @@ def _dates(first: Window | None, last: Window | None) -> str:
     if first is None or last is None:
         return ""
     return f"{first.first}: " if first.first == last.last else f"{first.first} to {last.last}: "
-
-
-def _arrived(haul: _Haul) -> str:
-    came = len({kept.identity for kept in haul.kept})
-    return f"{came} of its records came before that and are included." if came else "None of it came."

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from app.errors import BadRequest
 from app.sources.base import Collection, Fetched, Record, Source
 from app.tools.absence import empty
+from app.tools.buckets import RESOLUTIONS, finest
 from app.tools.dates import Span
 from app.tools.evidence import Evidence
 from app.tools.fitting import LEAST_CHARS, TooLarge, by_day, fit
@@ -48,8 +49,10 @@ def fitted(
         BadRequest: A single day is over the limit; the text says what would make it fit.
     """
     if len(question.shapes) > 1:
+        coarse = RESOLUTIONS.index(finest(records))
         for shape in question.shapes:
-            if shape.resolution == "raw" and len(records) * LEAST_CHARS > question.cap:
+            too_fine = RESOLUTIONS.index(shape.resolution) < coarse
+            if too_fine or (shape.resolution == "raw" and len(records) * LEAST_CHARS > question.cap):
                 continue
             tried = answer(question, shape, fetched, records, cut=rest_after, note=_instead_of_raw(shape))
             if len(written(tried)) <= question.cap:

@@ -1,6 +1,7 @@
 """Samples put together: per five minutes, hour or day of the owner's clock, with n, min, mean and max.
 
-An empty bucket is absent, and a missing value counts nowhere: nothing here turns "not measured" into 0.
+An empty bucket is absent, and a missing value counts nowhere: nothing here turns "not measured" into 0. What is put
+together already while it arrives (`gathering`) is put together further here.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,46 @@ from app.sources.base import Collection, Field, Kind, Record
 from app.tools.records import stamp
 
 RESOLUTIONS = ("raw", "5min", "hour", "day")
-_MINUTES = {"5min": 5, "hour": 60}
+MINUTES = {"5min": 5, "hour": 60}
+
+
+class Sum:
+    """Values put together."""
+
+    __slots__ = ("least", "most", "n", "samples", "total")
+
+    def __init__(self) -> None:
+        self.n = 0  # values
+        self.samples = 0  # with those that carry no value
+        self.total = 0.0
+        self.least = float("inf")
+        self.most = float("-inf")
+
+    def add(self, value: object) -> None:
+        """Take one sample's value, whatever the source sent for it."""
+        self.samples += 1
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            self.n += 1
+            self.total += value
+            self.least = min(value, self.least)
+            self.most = max(value, self.most)
+
+    def merge(self, other: "Sum") -> None:
+        """Take what another holds."""
+        self.n += other.n
+        self.samples += other.samples
+        self.total += other.total
+        self.least = min(other.least, self.least)
+        self.most = max(other.most, self.most)
+
+
+class Part(dict[str, object]):
+    """Samples of one bucket as a record: it stands at the instant of the first of them."""
+
+    def __init__(self, stamped: dict[str, object], together: Sum, resolution: str) -> None:
+        super().__init__(stamped)
+        self.sum = together
+        self.resolution = resolution
 
 
 def measured(collection: Collection, fields: Sequence[str]) -> Field:
@@ -37,27 +77,42 @@ def bucketed(
     `start` is local with its offset, so the hour that a clock change repeats is two buckets; a bucket of a day has
     `day` instead.
     """
-    found: dict[str, list[float]] = {}
+    found: dict[str, Sum] = {}
     for record in records:
-        at, value = stamp(record, collection), record.get(field.name)
-        if at is None or not isinstance(value, int | float) or isinstance(value, bool):
+        at = stamp(record, collection)
+        if at is None:
             continue
-        found.setdefault(_bucket(at.astimezone(zone), resolution), []).append(value)
+        bucket = found.setdefault(_bucket(at.astimezone(zone), resolution), Sum())
+        if isinstance(record, Part):
+            bucket.merge(record.sum)
+        else:
+            bucket.add(record.get(field.name))
     label = "day" if resolution == "day" else "start"
     return [
         {
             label: start,
-            "n": len(values),
-            "min": min(values),
-            "mean": round(sum(values) / len(values), 2),
-            "max": max(values),
+            "n": bucket.n,
+            "min": bucket.least,
+            "mean": round(bucket.total / bucket.n, 2),
+            "max": bucket.most,
         }
-        for start, values in found.items()
+        for start, bucket in found.items()
+        if bucket.n
     ]
+
+
+def samples_in(records: Sequence[Record]) -> int:
+    """Count the samples that records stand for."""
+    return sum(record.sum.samples if isinstance(record, Part) else 1 for record in records)
+
+
+def finest(records: Sequence[Record]) -> str:
+    """Return the finest resolution in which records can be delivered."""
+    return next((record.resolution for record in records if isinstance(record, Part)), "raw")
 
 
 def _bucket(at: datetime, resolution: str) -> str:
     if resolution == "day":
         return at.date().isoformat()
-    width = _MINUTES[resolution]
+    width = MINUTES[resolution]
     return at.replace(minute=at.minute - at.minute % width, second=0, microsecond=0).isoformat(timespec="minutes")

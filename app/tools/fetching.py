@@ -5,11 +5,13 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from app.errors import SourceError
-from app.sources.base import Collection, DateRange, Fetched, Record
+from app.sources.base import Collection, DateRange, Digest, Fetched, Record
 from app.tools.answering import Question
+from app.tools.buckets import measured
 from app.tools.calling import Call
 from app.tools.dates import Span
 from app.tools.fitting import LEAST_CHARS
+from app.tools.gathering import Gather
 from app.tools.progress import Together
 from app.tools.records import day_of, stamp
 
@@ -18,11 +20,23 @@ BLOCK_DAYS = 4  # of raw samples: one answer holds few days of them, so a month 
 
 
 async def whole(call: Call, question: Question) -> Fetched:
-    """Fetch the range asked for."""
+    """Fetch the range asked for; samples that go out in buckets are put together as they arrive."""
     span, zone = question.span, question.here.zone
     days = DateRange(span.start, span.end, zone) if span else None
     fields = question.shapes[0].at_source
-    return await question.source.fetch(call.caller, question.collection, days, fields=fields, progress=call.progress)
+    return await question.source.fetch(
+        call.caller, question.collection, days, fields=fields, progress=call.progress, digest=_digest(question)
+    )
+
+
+def _digest(question: Question) -> Digest | None:
+    span, shape = question.span, question.shapes[0]
+    resolutions = tuple(shape.resolution for shape in question.shapes)
+    if span is None or not question.collection.dense or resolutions == ("raw",):
+        return None
+    field = measured(question.collection, shape.fields).name
+    most = question.cap // LEAST_CHARS
+    return Gather(question.collection, field, question.here.zone, resolutions, most, span.since, span.until)
 
 
 async def raw_as_far_as_it_fits(call: Call, question: Question) -> tuple[Fetched, date]:

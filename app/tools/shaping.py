@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from app.sources.base import Collection, Record
 from app.tools.arguments import near
-from app.tools.buckets import bucketed, measured
+from app.tools.buckets import bucketed, measured, samples_in
 from app.tools.provenance import provenance, unit_of
 from app.tools.records import always_kept, has, known_names, samples, select, top
 from app.tools.rendering import Answer
@@ -67,7 +67,7 @@ class Shape:
         field = measured(self.collection, self.fields)
         unit = unit_of(field)
         chosen = bucketed(records, self.collection, field=field, resolution=self.resolution, zone=self.zone)
-        said |= {"resolution": self.resolution, "samples": len(records)}
+        said |= {"resolution": self.resolution, "samples": samples_in(records)}
         units: Answer = {name: {**unit, "of": field.name} for name in ("min", "mean", "max")}
         said["units"] = {"n": {"unit": "samples", "kind": "measurement"}, **units} if chosen else {}
         return self._data(chosen, said, first=("day", "start", "n", "min", "mean", "max"))

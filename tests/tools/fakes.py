@@ -12,7 +12,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult
 
 from app.identity import CALLER, READ_SCOPE, Caller
-from app.sources.base import Collection, DateKind, DateRange, Fetched, Progress, Record
+from app.sources.base import Collection, DateKind, DateRange, Digest, Fetched, Progress, Record
 from app.sources.oura.catalog import COLLECTIONS
 from app.sources.registry import Sources
 from app.tools.records import day_of, end_day_of
@@ -59,6 +59,7 @@ class FakeSource:
         fields: tuple[str, ...] = (),
         latest: bool = False,
         progress: Progress | None = None,
+        digest: Digest | None = None,
     ) -> Fetched:
         self.asked.append((collection.name, days, fields))
         if collection.name in self.failing:
@@ -71,6 +72,10 @@ class FakeSource:
             kept = kept[-1:]
         if fields:
             kept = [{name: value for name, value in record.items() if name in fields} for record in kept]
+        if digest is not None:
+            gathering = digest.begin()
+            gathering.add(kept)
+            kept = list(gathering.records())
         return replace(Fetched(records=tuple(kept), pages=self.pages, complete=True), **self.arrival)
 
     async def health(self, caller: Caller) -> Mapping[str, object]:

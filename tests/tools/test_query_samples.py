@@ -7,7 +7,7 @@ import pytest
 
 from app.errors import SourceUnreachable
 from app.identity import Caller
-from app.sources.base import Collection, DateRange, Fetched, Progress
+from app.sources.base import Collection, DateRange, Digest, Fetched, Progress
 from tests.tools.fakes import SCORES, Connector, FakeSource, heart
 
 pytestmark = pytest.mark.anyio
@@ -157,7 +157,10 @@ class FailingLater(FakeSource):
         fields: tuple[str, ...] = (),
         latest: bool = False,
         progress: Progress | None = None,
+        digest: Digest | None = None,
     ) -> Fetched:
         if self.asked:
             raise SourceUnreachable("the connection was cut.")
-        return await super().fetch(caller, collection, days, fields=fields, latest=latest, progress=progress)
+        return await super().fetch(
+            caller, collection, days, fields=fields, latest=latest, progress=progress, digest=digest
+        )

@@ -1,9 +1,11 @@
 """Sends one authenticated GET to Oura and gives back a page, within bounded retries. What to ask is decided above."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final, Protocol
 
 import anyio
+import anyio.to_thread
 import httpx2
 
 from app.errors import ReconnectRequired, SourceBusy, SourceChanged, SourceUnreachable, TokenRefused
@@ -16,6 +18,7 @@ from app.sources.windows import Window
 _TIMEOUT: Final = httpx2.Timeout(15.0, connect=5.0, pool=30.0)
 _DEADLINE_S: Final = 45.0  # one attempt, body included: longer than each single timeout above
 _LARGEST_BODY: Final = 32 * 1024 * 1024  # a year of activity with its minute series is 3 MB
+_PARSED_AT_ONCE: Final = 32 * 1024  # bytes; a larger answer is read in a thread, since the event loop serves others too
 _RATE_LIMIT_TRIES: Final = 2
 _RATE_LIMIT_WAIT_S: Final = 10.0  # in all; whoever asks waits with us
 _RETRY_WAIT_S: Final = 0.5
@@ -127,12 +130,8 @@ class OuraClient:
     async def _once(self, url: str, token: str, collection: Collection) -> Page:
         async with self._turns:
             status, headers, body = await get(self._http, url, token)
-        return wire.parse_page(
-            status,
-            headers,
-            body,
-            bare_record=collection.date_kind is DateKind.UNDATED,
-        )
+        parse = partial(wire.parse_page, status, headers, body, bare_record=collection.date_kind is DateKind.UNDATED)
+        return parse() if len(body) <= _PARSED_AT_ONCE else await anyio.to_thread.run_sync(parse)
 
 
 async def get(http: httpx2.AsyncClient, url: str, token: str) -> tuple[int, Mapping[str, str], bytes]:

@@ -10,7 +10,7 @@ import httpx2
 
 from app.errors import BadRequest, MembershipRequired
 from app.identity import Caller
-from app.sources.base import Collection, DateRange, Fetched, Progress
+from app.sources.base import Collection, DateRange, Digest, Fetched, Progress
 from app.sources.engine import Engine
 from app.sources.oura.catalog import COLLECTIONS, SCOPES
 from app.sources.oura.client import OuraClient, Tokens
@@ -126,6 +126,7 @@ class OuraSource:
         fields: tuple[str, ...] = (),
         latest: bool = False,
         progress: Progress | None = None,
+        digest: Digest | None = None,
     ) -> Fetched:
         """Bring every record of the range; see `base.Source.fetch`."""
         if self._sandbox and collection.name == "personal_info":
@@ -134,7 +135,9 @@ class OuraSource:
         if collection.scope is not None and collection.granted_by(granted) is False:
             raise not_permitted(collection.scope)  # known beforehand, so nothing is sent
         try:
-            return await self._engine.fetch(caller, collection, days, fields=fields, latest=latest, progress=progress)
+            return await self._engine.fetch(
+                caller, collection, days, fields=fields, latest=latest, progress=progress, digest=digest
+            )
         except MembershipRequired as refused:
             if granted is not None:
                 raise
