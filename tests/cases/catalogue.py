@@ -307,7 +307,7 @@ LATER: Final[dict[str, str]] = {
     "C1": "The doctor that looks from outside with both user agents is not built yet.",
     "C10": "Likewise the doctor: port, address family, private addresses.",
     "C11": "The list of tools still grows; discovery is shown in tests/tools/test_transport.py.",
-    "D26": "There are no baselines and no second source yet; that a ring was changed inside a range is said: "
-    "tests/cases/test_d_ranges.py.",
+    "D26": "There are no baselines and no second source yet; that a ring was changed is said: "
+    "test_d26_a_ring_change_inside_a_long_range_is_said_in_all_collections.",
     "S8": "Registrations expire and bodies are bounded; a limit on their number is not built yet.",
 }

@@ -32,7 +32,8 @@ WORDS = {
 
 async def followed(app: App, **question: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Ask, and go on from `continue_from` to the end; return the answers, and all records of them."""
-    answers, records = [], []
+    answers: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     for _ in range(400):
         answers.append(await told(app, "health_query", **question))
         if "continue_from" not in answers[-1]:
