@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.simulator import Simulator
-from app.sources.base import Kind
+from app.sources.base import Kind, Record
 from app.sources.oura.catalog import COLLECTIONS
 from app.tools.provenance import provenance
 from tests.tools.fakes import Connector, FakeSource
@@ -45,7 +45,7 @@ def covered(name: str, units: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("name", sorted(COLLECTIONS))
 async def test_every_number_of_a_quarter_has_its_unit_and_kind(simulator: Simulator, tmp_path: Path, name: str) -> None:
-    days = {"day": "2026-03-10"} if name not in DATED else {"start": "2025-11-01", "end": "2026-01-31"}
+    days = {"day": "2026-03-10"} if name not in DATED else {"start": "2025-10-15", "end": "2026-01-15"}
     async with connected(simulator, tmp_path, cap=20_000_000) as asked:
         full = await asked.ask("health_query", collection=name, detail="full", **days)
         summary = await asked.ask("health_query", collection=name, **days)
@@ -99,7 +99,7 @@ async def test_an_unknown_field_passes_through_untouched_and_is_marked(name: str
 
 
 def test_a_number_that_came_as_text_is_marked_and_unchanged() -> None:
-    record = {"id": "s", "day": "2026-03-10", "score": "eighty", "contributors": {"timing": True}}
+    record: Record = {"id": "s", "day": "2026-03-10", "score": "eighty", "contributors": {"timing": True}}
 
     assert provenance([record], COLLECTIONS["daily_sleep"]).unknown_values == {
         "score": ["eighty"],
@@ -120,6 +120,6 @@ def test_only_the_owners_own_words_are_free_text() -> None:
         for name, collection in COLLECTIONS.items()
         if (texts := [field.name for field in collection.fields if field.kind is Kind.TEXT])
     } == own
-    periods = [{"episodes": [{"tags": ["rest"], "timestamp": None}]}]
+    periods: list[Record] = [{"episodes": [{"tags": ["rest"], "timestamp": None}]}]
     assert provenance(periods, COLLECTIONS["rest_mode_period"]).free_text == ["episodes.tags"]
     assert provenance([{"label": None}], COLLECTIONS["workout"]).free_text == []
