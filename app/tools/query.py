@@ -11,7 +11,7 @@ from app.errors import BadRequest
 from app.sources.base import Collection, DateKind, DateRange, Fetched, Source
 from app.tools.answering import Question, answer, fitted
 from app.tools.arguments import Given, choice, flag, names, text
-from app.tools.buckets import RESOLUTIONS, measured
+from app.tools.buckets import RESOLUTIONS, measured, samples_in
 from app.tools.calling import Call, Definition
 from app.tools.circumstances import Beside, beside, told, without_score
 from app.tools.dates import Span, span
@@ -114,8 +114,8 @@ def _shaped(question: Question, fetched: Fetched, rest_after: date | None, circu
         fields = question.shapes[0].fields
         if absent := without_score(records, collection, today=question.here.today, asked=fields):
             known["missing"] = {"score": absent}
-        if len(records) < len(came):
-            known["held_back"] = len(came) - len(records)
+        if held_back := samples_in(came) - samples_in(records):
+            known["held_back"] = held_back
         question = replace(question, circumstances=known)
     return fitted(question, fetched, records, rest_after=whole_until if whole_until is not None else rest_after)
 
