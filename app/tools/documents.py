@@ -13,7 +13,7 @@ from typing import Final
 
 from app.errors import BadRequest
 from app.sources.base import Collection
-from app.tools.arguments import MAX_TEXT, Argument, Given, quoted
+from app.tools.arguments import Argument, Given, quoted
 from app.tools.calling import Call, Definition
 from app.tools.dates import moment
 from app.tools.day_asking import ahead, sections
@@ -30,8 +30,6 @@ _ID = re.compile(r"(?:about|collection:[A-Za-z0-9_]{1,40}\.[A-Za-z0-9_]{1,60}|da
 def _read_id(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise BadRequest(f"{name} must be a text, not {quoted(value)}.")
-    if len(value) > MAX_TEXT:
-        raise BadRequest(f"{name} is {len(value)} characters long; no id of this connector is. Take one from search.")
     if not _ID.fullmatch(value.strip()):
         raise BadRequest(
             f"{name}={quoted(value)} is not an id of this connector. Take one from search: they look like "

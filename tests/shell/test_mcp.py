@@ -133,6 +133,15 @@ async def test_a_refused_question_is_not_in_the_log(
         {"jsonrpc": "2.0", "id": "canary", "method": "canary", "params": {"canary": 1}},
         {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "canary", "arguments": "canary"}},
         {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"_meta": "canary"}},
+        {"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": {"name": "canary"}},
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "prompts/get",
+            "params": {"name": "training_day", "arguments": {"plan": "canary"}},
+        },
+        {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "vitals://collections/canary"}},
+        {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "canary"}},
         {"jsonrpc": "1.0", "canary": "canary"},
         {"jsonrpc": "2.0", "method": "notifications/canary", "params": {"canary": "canary"}},
         ["canary"],
@@ -183,3 +192,21 @@ async def test_a_source_that_fails_leaves_none_of_its_content_in_the_log(
     assert written.getvalue()
     for leak in ("canary", "score", "contributors", app.access_token, "Bearer", "?", "Just a moment"):
         assert leak not in written.getvalue()
+
+
+@pytest.mark.parametrize("value", ["", "1"])
+async def test_the_tools_for_chatgpt_come_with_their_setting(value: str, tmp_path: Path, written: io.StringIO) -> None:
+    async with running_app(tmp_path, CHATGPT_TOOLS=value) as vitals:
+        app = await vitals.connected_app()
+        listed = (await post(vitals, app, rpc("tools/list"))).json()["result"]["tools"]
+        page = (
+            await post(vitals, app, rpc("tools/call", {"name": "fetch", "arguments": {"id": "day:2026-03-09"}}))
+        ).json()
+        await post(vitals, app, rpc("tools/call", {"name": "search", "arguments": {"query": "canary sleep"}}))
+
+    assert ({"search", "fetch"} <= {tool["name"] for tool in listed}) is bool(value)
+    if value:
+        assert "## oura.daily_sleep" in page["result"]["structuredContent"]["text"]
+    else:
+        assert page["result"]["isError"]
+    assert "canary" not in written.getvalue()

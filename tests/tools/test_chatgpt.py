@@ -278,8 +278,9 @@ async def test_every_value_of_a_day_stands_on_its_page(tmp_path: Path) -> None:
     assert "not in the catalogue" not in text
 
 
-async def test_without_a_sign_in_nothing_is_read_and_the_way_out_is_named() -> None:
-    failing: dict[str, Exception] = {name: ReconnectRequired("Sign in again.") for name in COLLECTIONS}
+@pytest.mark.parametrize("ended", [tuple(COLLECTIONS), ("workout",)], ids=["before", "on the way"])
+async def test_without_a_sign_in_nothing_is_read_and_the_way_out_is_named(ended: tuple[str, ...]) -> None:
+    failing: dict[str, Exception] = {name: ReconnectRequired("Sign in again.") for name in ended}
 
     said = await connector(failing=failing).refused("fetch", id="day:2026-03-10")
 
