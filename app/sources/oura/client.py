@@ -60,6 +60,7 @@ class OuraClient:
         self._sandbox = sandbox
         self._sleep = sleep
         self._turns = anyio.Semaphore(_AT_ONCE)
+        self._reading = anyio.CapacityLimiter(1)  # more threads at work would only keep the event loop waiting
 
     def question(
         self, collection: Collection, window: Window | None, *, fields: tuple[str, ...], latest: bool
@@ -131,7 +132,7 @@ class OuraClient:
         async with self._turns:
             status, headers, body = await get(self._http, url, token)
         parse = partial(wire.parse_page, status, headers, body, bare_record=collection.date_kind is DateKind.UNDATED)
-        return parse() if len(body) <= _PARSED_AT_ONCE else await anyio.to_thread.run_sync(parse)
+        return parse() if len(body) <= _PARSED_AT_ONCE else await anyio.to_thread.run_sync(parse, limiter=self._reading)
 
 
 async def get(http: httpx2.AsyncClient, url: str, token: str) -> tuple[int, Mapping[str, str], bytes]:
