@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from app.authserver.leaving import disconnect
 from app.parts import build_parts
 from app.settings import Settings
+from app.store.opening import FILE_NAME
 
+_ELSEWHERE = "If vitals ran with another DATA_DIR or with REDIS_URL, set that and run this again."
 _BY_HAND = "End it yourself at Oura: in the Oura account, under the connected applications."
 
 
@@ -25,6 +27,9 @@ async def disconnect_all(settings: Settings, now: Callable[[], float]) -> Discon
         SettingsError: The key cannot be used.
         StoreUnavailable: Not everything is ended; run it again.
     """
+    place = "Redis" if settings.redis_url.get_secret_value() else str(settings.data_dir.resolve() / FILE_NAME)
+    if not settings.redis_url.get_secret_value() and not (settings.data_dir / FILE_NAME).exists():
+        return Disconnected((f"Nothing is stored: there is no {place}. {_ELSEWHERE}",), complete=True)
     parts = build_parts(settings, now=now)
     try:
         oauth = None if settings.oura_sandbox else parts.oauth
@@ -48,4 +53,5 @@ async def disconnect_all(settings: Settings, now: Callable[[], float]) -> Discon
             "The others were not revoked: Oura could not be reached or did not confirm it, or what was stored does not "
             f"open under this SECRET_KEY. {_BY_HAND}"
         )
+    lines.append(f"This was the store at {place}. {_ELSEWHERE}")
     return Disconnected(tuple(lines), complete=revoked == connected)

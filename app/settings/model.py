@@ -54,6 +54,11 @@ def _each_upstream(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(addresses.upstream(value) for value in values)
 
 
+def _given(value: object) -> bool:
+    return bool(value.get_secret_value() if isinstance(value, SecretStr) else value)
+
+
+_OF_AN_OWNER = ("oura_owner_email", "oura_client_id", "oura_client_secret")  # the sample data has no owner
 _ALL_SCOPES = "personal email daily heartrate workout session tag spo2 stress heart_health ring_configuration"
 Listed = BeforeValidator(_listed)
 Upstream = Annotated[str, AfterValidator(addresses.upstream)]
@@ -129,10 +134,12 @@ class Settings(BaseSettings):
         if not self.public_url:
             object.__setattr__(self, "public_url", f"http://127.0.0.1:{self.port}")
         if not self.oura_sandbox:
-            for name in ("oura_owner_email", "oura_client_id", "oura_client_secret"):
-                value = getattr(self, name)
-                if not (value.get_secret_value() if isinstance(value, SecretStr) else value):
-                    raise Missing(name)
+            absent = [name for name in _OF_AN_OWNER if not _given(getattr(self, name))]
+            if absent:
+                others = ", ".join(name.upper() for name in absent[1:])
+                raise Missing(absent[0], f"is not set, nor: {others}" if others else "is not set")
+            if "email" not in {scope.removeprefix("extapi:") for scope in self.oura_scopes}:
+                raise Missing("oura_scopes", "lacks `email`, without which nobody can prove to be the owner")
         if self.redis_url.get_secret_value() and not self.secret_key:
             raise Missing("secret_key", "is not set, and with REDIS_URL every machine must be given the same one")
         return self

@@ -88,7 +88,9 @@ def test_disconnect_with_nothing_stored_says_so(tmp_path: Path) -> None:
     code, out, _ = vitals("disconnect", **SANDBOX, DATA_DIR=str(tmp_path))
 
     assert code == 0
-    assert "ended: 0" in out
+    assert "Nothing is stored" in out
+    assert str(tmp_path) in out
+    assert not list(tmp_path.iterdir()), "a wrong folder must not be filled"
 
 
 @pytest.mark.process

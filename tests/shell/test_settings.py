@@ -91,6 +91,21 @@ def test_each_setting_is_read(name: str, value: str, attribute: str, expected: o
     assert getattr(load_settings({**REQUIRED, name: value}), attribute) == expected
 
 
+def test_all_that_an_owner_must_set_is_named_at_once() -> None:
+    text = refusal({})
+
+    assert text == (
+        "OURA_OWNER_EMAIL is not set, nor: OURA_CLIENT_ID, OURA_CLIENT_SECRET; "
+        "for example OURA_OWNER_EMAIL=you@example.com."
+    )
+
+
+@pytest.mark.parametrize("scopes", ["daily", "extapi:daily emails"])
+def test_scopes_that_cannot_show_who_signs_in_are_refused(scopes: str) -> None:
+    assert refusal({**REQUIRED, "OURA_SCOPES": scopes}).startswith("OURA_SCOPES lacks `email`")
+    assert load_settings({**REQUIRED, "OURA_SCOPES": f"{scopes} extapi:email"})
+
+
 def test_the_zone_is_read() -> None:
     zone = load_settings({**REQUIRED, "TIMEZONE": "Europe/Berlin"}).timezone
 
@@ -228,6 +243,7 @@ def test_each_setting_can_come_from_a_file(name: str, tmp_path: Path) -> None:
         "OURA_SANDBOX": "0",
         "OURA_OWNER_EMAIL": "f@example.com",
         "OURA_API_URL": "https://a.example",
+        "OURA_SCOPES": "email daily",
         "OURA_AUTHORIZE_URL": "https://b.example",
         "OURA_TOKEN_URLS": "https://c.example",
         "OURA_REVOKE_URLS": "https://d.example",
