@@ -12,6 +12,7 @@ from app.errors import ReconnectRequired, SourceBusy, SourceChanged, SourceUnrea
 from app.identity import Caller
 from app.sources.base import Collection, DateKind
 from app.sources.oura import wire
+from app.sources.oura.pace import Held, Pace
 from app.sources.pages import Page
 from app.sources.windows import Window
 
@@ -22,7 +23,6 @@ _PARSED_AT_ONCE: Final = 32 * 1024  # bytes; a larger answer is read in a thread
 _RATE_LIMIT_TRIES: Final = 2
 _RATE_LIMIT_WAIT_S: Final = 10.0  # in all; whoever asks waits with us
 _RETRY_WAIT_S: Final = 0.5
-_AT_ONCE: Final = 8  # requests of this process on their way to Oura
 _SANDBOX_WORD: Final = "sandbox"  # any word does
 
 
@@ -59,7 +59,7 @@ class OuraClient:
         self._tokens = tokens
         self._sandbox = sandbox
         self._sleep = sleep
-        self._turns = anyio.Semaphore(_AT_ONCE)
+        self._pace = Pace(sleep=sleep)
         self._reading = anyio.CapacityLimiter(1)  # more threads at work would only keep the event loop waiting
 
     def question(
@@ -107,32 +107,40 @@ class OuraClient:
         while True:
             try:
                 page = await self._once(url, token, collection)
+            except Held:
+                raise
             except SourceBusy as error:
                 if error.status == 429:
                     wait_s = 1.0 if error.retry_after_s is None else max(error.retry_after_s, _RETRY_WAIT_S)
                     limited += 1
                     if limited > _RATE_LIMIT_TRIES or waited_s + wait_s > _RATE_LIMIT_WAIT_S:
+                        self._pace.refuse_for(wait_s)
                         raise
                     waited_s += wait_s
-                else:
-                    wait_s = _RETRY_WAIT_S
-                    failed += 1
-                    if failed > 1:
-                        raise
+                    await self._pace.wait_out(wait_s)
+                    continue
+                failed += 1
+                if failed > 1:
+                    raise
             except SourceUnreachable:
-                wait_s = _RETRY_WAIT_S
                 failed += 1
                 if failed > 1:
                     raise
             else:
                 return Page(page.records, page.next_token, rate_limited=limited > 0)
-            await self._sleep(wait_s)
+            await self._sleep(_RETRY_WAIT_S)
 
     async def _once(self, url: str, token: str, collection: Collection) -> Page:
-        async with self._turns:
+        async with self._pace.turn():
             status, headers, body = await get(self._http, url, token)
+            if status == 429:
+                self._pace.limited()
+            else:
+                self._pace.answered()
         parse = partial(wire.parse_page, status, headers, body, bare_record=collection.date_kind is DateKind.UNDATED)
-        return parse() if len(body) <= _PARSED_AT_ONCE else await anyio.to_thread.run_sync(parse, limiter=self._reading)
+        if status == 429 or len(body) <= _PARSED_AT_ONCE:  # the first without a pause, see `Pace.limited`
+            return parse()
+        return await anyio.to_thread.run_sync(parse, limiter=self._reading)
 
 
 async def get(http: httpx2.AsyncClient, url: str, token: str) -> tuple[int, Mapping[str, str], bytes]:
