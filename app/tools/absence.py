@@ -12,7 +12,7 @@ INCOMPLETE = "incomplete"
 _MOST_WORDS = 5  # sentences of evidence
 _DAY = timedelta(days=1)
 
-_CONCLUDE = {
+CONCLUDE = {
     NOT_WORN: "Nothing was measured while the ring was off; that is not zero.",
     NOT_SYNCED: "The ring may have recorded it all the same: let the owner open the source's app, then ask again.",
     NOT_COMPUTED: "It may still come: ask again later.",
@@ -37,17 +37,17 @@ def empty(
         evidence: What was found out about them; None if nothing was looked into.
     """
     if span is not None and span.start > today:
-        ahead = f"{span.start} lies ahead: today is {today}. {_CONCLUDE[IN_FUTURE]}"
+        ahead = f"{span.start} lies ahead: today is {today}. {CONCLUDE[IN_FUTURE]}"
         return {"reasons": [IN_FUTURE], "note": ahead}
     if fetched is not None and not fetched.complete:
-        return {"reasons": [INCOMPLETE], "note": _CONCLUDE[INCOMPLETE]}
+        return {"reasons": [INCOMPLETE], "note": CONCLUDE[INCOMPLETE]}
     if collection.date_kind is DateKind.UNDATED:
         return {"reasons": [NO_RECORD], "note": "The source holds no such record."}
     if collection.entered:
         note = "The owner entered none for these days, and none was detected; that does not say there was none."
         return {"reasons": [NO_RECORD], "note": note}
     if span is None or evidence is None:
-        return {"reasons": [NO_RECORD], "note": _CONCLUDE[NO_RECORD]}
+        return {"reasons": [NO_RECORD], "note": CONCLUDE[NO_RECORD]}
     return _by_evidence(collection, span, evidence)
 
 
@@ -65,7 +65,7 @@ def _by_evidence(collection: Collection, span: Span, evidence: Evidence) -> Answ
         said["days"] = {word: stretches(found) for word, found in days.items()}
     if words:
         said["evidence"] = words[-_MOST_WORDS:]  # the newest
-    notes = [_CONCLUDE[word] for word in days]
+    notes = [CONCLUDE[word] for word in days]
     if first > span.start:
         notes.append(f"Reasons were looked for from {first} on only.")
     said["note"] = " ".join(notes)

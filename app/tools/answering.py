@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from app.errors import BadRequest
-from app.sources.base import Collection, Fetched, Record, Source
+from app.sources.base import Collection, DateRange, Fetched, Record, Source
 from app.tools.absence import empty
 from app.tools.buckets import RESOLUTIONS, finest
+from app.tools.circumstances import Beside, told, without_record, without_score
 from app.tools.dates import Span
 from app.tools.evidence import Evidence
 from app.tools.fitting import LEAST_CHARS, TooLarge, by_day, fit
@@ -31,7 +32,8 @@ class Question:
     cap: int  # characters
     notes: tuple[str, ...]
     evidence: Evidence | None = None  # about the days, where none of them has a record
-    circumstances: Answer = field(default_factory=dict)  # what bears on reading the range
+    beside: Beside = field(default_factory=Beside)  # what was asked with it
+    held_back: int = 0  # samples or records that arrived beyond a gap
 
 
 def fitted(
@@ -116,13 +118,12 @@ def answer(
     said |= delivered
     if not records:
         said["empty"] = empty(collection, fetched, span=span, today=question.here.today, evidence=question.evidence)
-    circumstances = dict(question.circumstances)
-    about = circumstances.pop("notes", None)
-    said |= circumstances
+    known, about = _circumstances(question, shape, records, cut)
+    said |= known
     said["notes"] = [
         *question.notes,
         *collection.notes,
-        *(about if isinstance(about, list) else ()),
+        *about,
         *([note] if note else ()),
         *_seam(question, fetched, records, cut),
     ]
@@ -144,6 +145,25 @@ def _arrival(fetched: Fetched) -> Answer:
     if fetched.failures:
         said["failures"] = list(fetched.failures)
     return said
+
+
+def _circumstances(
+    question: Question, shape: Shape, records: Sequence[Record], cut: date | None
+) -> tuple[Answer, tuple[str, ...]]:
+    """Return what bears on reading the days delivered, and notes about it."""
+    collection, span = question.collection, question.span
+    if span is None:
+        return {}, ()
+    last = span.end if cut is None else max(span.start, min(cut, span.end))
+    days = DateRange(span.start, last, question.here.zone)
+    known, notes = told(collection, records, question.beside, days)
+    if absent_days := without_record(records, collection, days, today=question.here.today):
+        known["days_without_record"] = absent_days
+    if absent := without_score(records, collection, today=question.here.today, asked=shape.fields):
+        known["missing"] = {"score": absent}
+    if question.held_back:
+        known["held_back"] = question.held_back
+    return known, notes
 
 
 def _earlier(one: date | None, other: date | None) -> date | None:

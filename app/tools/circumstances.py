@@ -7,7 +7,7 @@ scope is missing or the request fails, nothing is said.
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -18,12 +18,15 @@ from app.errors import VitalsError
 from app.identity import Caller
 from app.sources.base import Collection, DateKind, DateRange, Record, Source
 from app.sources.days import instant_in
+from app.tools.absence import stretches
 from app.tools.evidence import COMPUTED_BY, NOT_COMPUTED
 from app.tools.records import day_of
 from app.tools.rendering import Answer
 
 RING_DAYS: Final = 14  # shorter ranges are hardly ever across two rings, and not worth a request
 OFFSET_DAYS: Final = 2
+_DAY: Final = timedelta(days=1)
+_MOST_STRETCHES: Final = 50
 _SCORE = "score"
 _UTC = ZoneInfo("UTC")  # single records need no zone to be filed
 _NIGHTS, _RINGS = "sleep", "ring_configuration"
@@ -91,13 +94,26 @@ def without_score(
     return found
 
 
-def told(collection: Collection, records: Sequence[Record], found: Beside, *, days: DateRange) -> Answer:
-    """Return `offsets`, `ring_changes` and the `notes` about them, as far as there is something to say."""
+def without_record(records: Sequence[Record], collection: Collection, days: DateRange, *, today: date) -> list[str]:
+    """Return the stretches of days without a record, of a collection that has one nearly every day."""
+    if collection.dense or collection.entered or not records:
+        return []
+    there = {day_of(record, collection, days.zone) for record in records}
+    count = (min(days.end, today) - days.start).days + 1
+    absent = [day for n in range(count) if (day := days.start + n * _DAY) not in there]
+    return stretches(absent)[-_MOST_STRETCHES:] if 2 * len(absent) <= count else []
+
+
+def told(
+    collection: Collection, records: Sequence[Record], found: Beside, days: DateRange
+) -> tuple[Answer, tuple[str, ...]]:
+    """Return `offsets` and `ring_changes`, as far as there is something to say, and notes about them."""
     said: Answer = {}
     notes: list[str] = []
     clock, stamped = collection, records
     if collection.dense and found.nights:
-        clock, stamped = NIGHT_CLOCK, found.nights
+        nights = ((day_of(one, NIGHT_CLOCK, days.zone), one) for one in found.nights)
+        clock, stamped = NIGHT_CLOCK, [one for day, one in nights if day and day <= days.end]
     runs, away = offsets(stamped, clock, days.zone)
     if runs:
         said["offsets"] = [{"offset": run.offset, "from": str(run.first), "to": str(run.last)} for run in runs]
@@ -105,7 +121,7 @@ def told(collection: Collection, records: Sequence[Record], found: Beside, *, da
     if changes := ring_changes(found.rings, days):
         said["ring_changes"] = changes
         notes.append("The ring was changed: see ring_changes. Before and after are not the same instrument.")
-    return {**said, "notes": notes} if notes else {}
+    return said, tuple(notes)
 
 
 def _journey(collection: Collection, zone: ZoneInfo) -> str:

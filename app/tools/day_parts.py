@@ -19,6 +19,7 @@ from app.tools.shaping import Shape
 NIGHT, READINESS, SLEEP_SCORE = "last_night", "readiness", "sleep_score"
 SLEEP = "sleep"  # what a night is called on any other day, and in `units`
 
+_MARKS = ("unknown_fields", "unknown_values", "free_text", "series_left_out")
 _UTC = ZoneInfo("UTC")  # records that are not samples need no zone
 
 
@@ -54,6 +55,8 @@ class Writer:
         self._evidence = evidence
         self._today = evidence.here.today
         self.seen: list[str] = []  # evidence in words, the newest last
+        self.words: list[str] = []  # for what is missing, each once, where evidence was looked for
+        self.marks: Answer = {}  # unknown fields and values, free text, series left out: by part
         self.units: dict[str, object] = {}
         self.notes: list[str] = [f"{part.name}: {part.failure}" for part in parts.values() if part.failure is not None]
 
@@ -99,6 +102,8 @@ class Writer:
         word, words = self._evidence.why(part.collection, day)
         if words is not None and words not in self.seen:
             self.seen.append(words)
+        if word not in self.words:
+            self.words.append(word)
         return word
 
     def _part(self, part: Part, day: date) -> Answer | Record | None:
@@ -132,8 +137,32 @@ class Writer:
         units = delivered["units"]
         if isinstance(units, dict):
             self.units |= merged(units, _plain_name(part.name))
+        for name in _MARKS:
+            if name in delivered:
+                self._mark(name, _plain_name(part.name), delivered[name])
         data = delivered["data"]
         return data if isinstance(data, list) else []
+
+    def _mark(self, name: str, part: str, found: object) -> None:
+        """Keep what a part's records must be marked with, under the part's name."""
+        if isinstance(found, dict):
+            held = self.marks.setdefault(name, {})
+            if isinstance(held, dict):
+                for field, value in found.items():
+                    held[f"{part}.{field}"] = _added(held.get(f"{part}.{field}"), value)
+        elif isinstance(found, list):
+            listed = self.marks.setdefault(name, [])
+            if isinstance(listed, list):
+                listed += [full for field in found if (full := f"{part}.{field}") not in listed]
+
+
+def _added(before: object, more: object) -> object:
+    """Add counts, and lists without what is in them already."""
+    if isinstance(before, int) and isinstance(more, int):
+        return before + more
+    if isinstance(before, list) and isinstance(more, list):
+        return [*before, *(one for one in more if one not in before)]
+    return more
 
 
 def _plain_name(part: str) -> str:

@@ -13,7 +13,7 @@ from app.tools.answering import Question, answer, fitted
 from app.tools.arguments import Given, choice, flag, names, text
 from app.tools.buckets import RESOLUTIONS, measured, samples_in
 from app.tools.calling import Call, Definition
-from app.tools.circumstances import Beside, beside, told, without_score
+from app.tools.circumstances import Beside, beside
 from app.tools.dates import Span, span
 from app.tools.evidence import gather
 from app.tools.fetching import between, newest, raw_as_far_as_it_fits, whole, whole_days
@@ -105,18 +105,10 @@ async def _asked(call: Call, question: Question, *, raw: bool) -> tuple[Fetched,
 
 
 def _shaped(question: Question, fetched: Fetched, rest_after: date | None, circumstances: Beside) -> Answer:
-    span, collection = question.span, question.collection
-    came = between(fetched.records, collection, span)
+    came = between(fetched.records, question.collection, question.span)
     records, whole_until = whole_days(fetched, came, question)
-    if span is not None:
-        days = DateRange(span.start, span.end, question.here.zone)
-        known = told(collection, records, circumstances, days=days)
-        fields = question.shapes[0].fields
-        if absent := without_score(records, collection, today=question.here.today, asked=fields):
-            known["missing"] = {"score": absent}
-        if held_back := samples_in(came) - samples_in(records):
-            known["held_back"] = held_back
-        question = replace(question, circumstances=known)
+    held_back = samples_in(came) - samples_in(records)
+    question = replace(question, beside=circumstances, held_back=held_back)
     return fitted(question, fetched, records, rest_after=whole_until if whole_until is not None else rest_after)
 
 

@@ -12,6 +12,7 @@ import anyio
 from app.errors import MembershipRequired, NotPermitted, SourceError, VitalsError
 from app.identity import Caller
 from app.sources.base import Collection, DateRange, Progress, Record, Source
+from app.tools.absence import CONCLUDE
 from app.tools.arguments import Given, number, text
 from app.tools.calling import Call, Definition
 from app.tools.circumstances import Beside, told
@@ -160,16 +161,16 @@ def _answer(
     nights = [
         one for back in range(days, -1, -1) for one in parts[NIGHT].records.get(place.today - timedelta(back), ())
     ]
-    circumstances = told(parts[NIGHT].collection, nights, Beside(), days=_back(place, days))
-    about = circumstances.pop("notes", None)
-    notes += about if isinstance(about, list) else []
-    answer |= circumstances
+    known, about = told(parts[NIGHT].collection, nights, Beside(), _back(place, days))
+    answer |= known
+    notes += [*about, *(CONCLUDE[word] for word in writer.words)]
     if cut:
         notes.append(f"The {cut} oldest of the days asked for do not fit: ask health_query for them.")
     if any(part.newest is None for part in parts.values()):
         notes.append(_NO_NEWEST)
     answer["collections"] = {name: part.collection.qualified for name, part in parts.items()}
     answer["units"] = writer.units
+    answer |= writer.marks
     answer["notes"] = [*notes, *writer.notes]
     answer["days"] = before  # last: it is the longest, and some hosts cut what is long
     return answer

@@ -153,3 +153,14 @@ async def test_progress_is_told_as_pages_arrive() -> None:
     await connector.ask("health_query", collection="daily_sleep")
 
     assert connector.progress == [(1, 3, "page 1"), (2, 3, "page 2"), (3, 3, "page 3")]
+
+
+async def test_days_without_a_record_are_named_where_there_is_one_nearly_every_day() -> None:
+    records = [record for record in SCORES if record["day"] not in ("2026-03-03", "2026-03-04", "2026-03-07")]
+    connector = Connector(FakeSource({"daily_sleep": records}))
+
+    answer = await connector.ask("health_query", collection="daily_sleep", start="2026-03-01", end="2026-03-12")
+    ahead = await connector.ask("health_query", collection="daily_sleep", start="2026-03-10", end="2026-03-12")
+
+    assert answer["days_without_record"] == ["2026-03-03 to 2026-03-04", "2026-03-07"]
+    assert "days_without_record" not in ahead  # the days after today are no gap

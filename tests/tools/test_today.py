@@ -50,6 +50,22 @@ async def test_units_are_named_by_the_parts_that_carry_the_numbers() -> None:
     assert answer["collections"]["sleep_score"] == "oura.daily_sleep"
 
 
+async def test_what_is_unknown_or_left_out_is_marked_by_its_part() -> None:
+    series = {"interval": 300, "items": [50, 51], "timestamp": "2026-03-10T00:10:00+00:00"}
+    asked = connector(
+        sleep("2026-03-09", sleep_algorithm_version="v8", hrv=series),
+        sleep("2026-03-10", sleep_algorithm_version="v9", hrv=series, glow=3),
+        daily_sleep=[{**mark("2026-03-10", 77), "halo": 1}],
+    )
+
+    answer = await asked.ask("health_today")
+
+    assert answer["unknown_values"] == {"sleep.sleep_algorithm_version": ["v8", "v9"]}
+    assert sorted(answer["unknown_fields"]) == ["sleep.glow", "sleep_score.halo"]
+    assert answer["series_left_out"] == {"sleep.hrv": 4}
+    assert answer["units"]["sleep.glow"] == {"kind": "unknown"}
+
+
 async def test_a_nights_own_readiness_is_given_once() -> None:
     same = {"score": 81, "contributors": {"hrv_balance": 70}}
     asked = connector(
