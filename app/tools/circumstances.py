@@ -46,6 +46,11 @@ async def beside(caller: Caller, source: Source, collection: Collection, days: D
     found = Beside()
     if days is None or source.synthetic or collection.entered or collection.date_kind is DateKind.UNDATED:
         return found
+    try:
+        if collection.granted_by(await source.granted(caller)) is False:
+            return found  # the question itself will be refused, and nothing may be asked
+    except VitalsError:
+        return found
     count = (days.end - days.start).days + 1
 
     async def nights() -> None:
