@@ -96,6 +96,9 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         _WINDOWS + "test_95_days_of_samples_are_four_windows_where_nothing_runs_side_by_side",
     ),
     "D27": (
+        "tests/tools/test_year.py::test_every_record_of_a_year_comes_exactly_once",
+        "tests/tools/test_year.py::test_every_sample_of_a_year_is_counted_exactly_once",
+        "tests/tools/test_year.py::test_every_other_answer_is_under_the_limit_too",
         _RANGES + "test_d27_after_a_failed_window_going_on_gives_each_sample_once",
         _RANGES + "test_d27_where_no_day_is_whole_what_came_is_a_part_and_is_asked_for_again",
         _RANGES + "test_d27_a_small_cap_and_every_answer_followed_gives_each_record_once",
