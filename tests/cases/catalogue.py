@@ -81,6 +81,7 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "D22": (
         _ABSENCE + "test_d22_not_worn_comes_from_the_non_wear_time_in_all_collections",
         _ABSENCE + "test_d22_not_synced_comes_from_the_newest_sample_in_all_collections",
+        _ABSENCE + "test_d22_days_after_the_newest_sample_are_unsynced_and_days_before_it_are_not",
         _ABSENCE + "test_d22_not_permitted_names_the_scope_and_asks_nothing_in_all_collections",
         _ABSENCE + "test_d22_not_computed_is_a_record_without_a_score_or_a_night_without_its_records",
         _ABSENCE + "test_d22_without_a_membership_the_word_is_no_membership",
@@ -101,6 +102,7 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         "tests/tools/test_year.py::test_every_other_answer_is_under_the_limit_too",
         _RANGES + "test_d27_after_a_failed_window_going_on_gives_each_sample_once",
         _RANGES + "test_d27_where_no_day_is_whole_what_came_is_a_part_and_is_asked_for_again",
+        _RANGES + "test_d27_a_part_that_is_cut_to_size_too_is_asked_for_again_from_its_start",
         _RANGES + "test_d27_a_small_cap_and_every_answer_followed_gives_each_record_once",
         _SIMULATED + "test_a_year_of_everything_fits_and_followed_to_its_end_is_whole",
         _SIMULATED + "test_raw_samples_followed_to_the_end_of_a_week_are_whole",

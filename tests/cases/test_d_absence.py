@@ -73,6 +73,22 @@ async def test_d22_not_synced_comes_from_the_newest_sample_in_all_collections(tm
     assert samples["empty"]["reasons"] == ["not_synced_yet"]
 
 
+async def test_d22_days_after_the_newest_sample_are_unsynced_and_days_before_it_are_not(tmp_path: Path) -> None:
+    async with asking(tmp_path, at=NINE) as (app, held):
+        nothing(held)
+        held.records["heartrate"] = [sample(NINE - timedelta(days=2))]  # the 8th, 09:00
+        for name in MEASURED:
+            if name == "heartrate":
+                continue
+            words = {
+                day: (await told(app, "health_query", collection=name, day=f"2026-03-{day:02}"))["empty"]["reasons"]
+                for day in (7, 8, 9)
+            }
+
+            seen = "no_record" if name in NIGHTLY else "not_synced_yet"  # its night was over, its day was not
+            assert words == {7: ["no_record"], 8: [seen], 9: ["not_synced_yet"]}, name
+
+
 async def test_d22_not_permitted_names_the_scope_and_asks_nothing_in_all_collections(tmp_path: Path) -> None:
     for name, collection in COLLECTIONS.items():
         if collection.scope is None or name == "personal_info":  # its id needs no scope

@@ -167,7 +167,9 @@ async def test_d26_a_ring_change_inside_a_long_range_is_said_in_all_collections(
             change = [{"day": "2026-03-02", "from": "gen3", "to": "or5"}]
             assert across.get("ring_changes") == (None if entered else change), name
             assert requests == (0 if entered else 1 + (name == "daily_spo2"))  # whose absence asks for the ring too
+            before = await told(app, "health_query", collection=name, start="2026-02-01", end="2026-02-28")
             assert "ring_changes" not in after
+            assert "ring_changes" not in before
         held.answers["ring_configuration"] = (500, "application/json", b"{}")
         without = await told(app, "health_query", collection="daily_stress", start="2026-02-20", end="2026-03-09")
 
@@ -244,6 +246,16 @@ async def test_d27_where_no_day_is_whole_what_came_is_a_part_and_is_asked_for_ag
             assert answer["n"] <= again["n"]
             assert "take that answer instead" in " ".join(answer["notes"])
             assert again["complete"] is True
+
+
+async def test_d27_a_part_that_is_cut_to_size_too_is_asked_for_again_from_its_start(tmp_path: Path) -> None:
+    async with running_app(tmp_path, ANSWER_MAX_CHARS="4000") as vitals:
+        app = await vitals.connected_app()
+        vitals.simulator.faults.add("endless", "/v2/usercollection/daily_readiness", times=None)
+        answer = await told(app, "health_query", collection="daily_readiness", start="2026-02-01", end="2026-02-28")
+
+    assert 0 < answer["n"] < 20
+    assert (answer["complete"], answer["continue_from"]) == (False, "2026-01-31")
 
 
 async def test_d27_a_small_cap_and_every_answer_followed_gives_each_record_once(tmp_path: Path) -> None:
