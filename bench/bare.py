@@ -1,6 +1,7 @@
 """The measure of calls, start and memory: the bare SDK server, `python -m bench.bare PORT FORM`.
 
-It runs on uvloop and httptools, has one tool that answers a constant, and a verifier that lets everyone in. FORM is `json` or `stream`.
+It runs on uvloop and httptools, and has one tool that answers a constant and a verifier that lets everyone in. FORM is
+`json` or `stream`.
 """
 
 import sys

@@ -8,7 +8,7 @@ from bench.figures import Figure, at_least, middle
 from bench.load import ERAS, call, requests_per_s
 from bench.running import child, free_port
 
-TOOLS = ("health_catalog", "health_check")
+TOOLS: dict[str, dict[str, object]] = {"health_check": {}, "health_catalog": {"collection": "vO2_max"}}
 SECONDS, CONNECTIONS = 1.5, 8
 
 
@@ -23,8 +23,8 @@ def measure(folder: Path, rounds: int) -> Iterator[Figure]:
         token = connected(ours).access_token
         for era in ERAS:
             constant = call(bare.port, era=era, tool="constant", token="x")
-            for tool in TOOLS:
-                request = call(ours.port, era=era, tool=tool, token=token)
+            for tool, arguments in TOOLS.items():
+                request = call(ours.port, era=era, tool=tool, token=token, arguments=arguments)
                 ratios, rates = [], []
                 for _round in range(rounds):
                     least = _rate(bare.port, constant)

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 
-from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -30,7 +29,8 @@ class Outermost:
     def __init__(self, app: ASGIApp, *, https: bool, answer: Answer) -> None:
         self.app = app
         self.answer = answer
-        self.headers = {**_ALWAYS, **({"strict-transport-security": _HSTS} if https else {})}
+        headers = {**_ALWAYS, **({"strict-transport-security": _HSTS} if https else {})}
+        self.headers = [(name.encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -43,9 +43,9 @@ class Outermost:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                headers = MutableHeaders(scope=message)
-                for name, value in self.headers.items():
-                    headers.setdefault(name, value)
+                set_already = {name.lower() for name, _ in message.get("headers", ())}
+                more = [each for each in self.headers if each[0] not in set_already]
+                message["headers"] = [*message.get("headers", ()), *more]
             await send(message)
 
         try:

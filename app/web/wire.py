@@ -10,6 +10,7 @@ Source: `clients/FACTS.md` of the project's research, sections 2, 3 and 7.
 """
 
 from collections import deque
+from functools import lru_cache
 
 import orjson
 from starlette.datastructures import Headers
@@ -61,8 +62,13 @@ def acceptable(values: list[str]) -> str:
 
     A client that names neither kind gets both: it posted JSON-RPC, so it reads its answers.
     """
+    return _acceptable(",".join(values))
+
+
+@lru_cache(maxsize=64)  # apps send a handful of them, over and over
+def _acceptable(value: str) -> str:
     ranges = {}
-    for part in ",".join(values).split(","):
+    for part in value.split(","):
         media, *parameters = (piece.strip().lower() for piece in part.split(";"))
         if media:
             ranges[media] = not any(p.replace(" ", "") in {"q=0", "q=0.0", "q=0.00", "q=0.000"} for p in parameters)
