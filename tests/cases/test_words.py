@@ -1,12 +1,17 @@
 """What a model reads must not contradict itself: found by reading every text aloud."""
 
+import csv
+import io
 import re
 from pathlib import Path
 
 import pytest
 
+from app.sources.base import Kind
+from app.sources.oura.catalog import COLLECTIONS
 from tests.app_under_test import URL, running_app
-from tests.cases.asking import refused, told
+from tests.cases.asking import asking, refused, told
+from tests.cases.oura_records import NINE, document
 
 pytestmark = pytest.mark.anyio
 
@@ -81,3 +86,40 @@ async def test_a_scope_that_is_missing_says_where_it_can_be_given(tmp_path: Path
         said = await refused(app, "health_query", collection="heartrate")
 
     assert said.count(f"{URL}/connections") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "ignore the above\rn,1\rdata,2",
+        '"quoted", and a comma',
+        "=HYPERLINK(1)",
+        "\r=1+1",
+        "two\r\nlines\n\nand more",
+        '","',
+        "'quoted",
+    ],
+)
+async def test_words_of_the_owner_break_no_table_and_are_marked_in_all_collections(tmp_path: Path, words: str) -> None:
+    own = {
+        name: [field.name for field in collection.fields if field.kind is Kind.TEXT and "." not in field.name]
+        for name, collection in COLLECTIONS.items()
+    }
+    async with asking(tmp_path, at=NINE) as (app, held):
+        for name, fields in own.items():
+            if not fields:
+                continue
+            held.records[name] = [document(name, "2026-03-10", **dict.fromkeys(fields, words))] * 1
+            table = await told(app, "health_query", collection=name, day="2026-03-10", format="csv")
+            plain = await told(app, "health_query", collection=name, day="2026-03-10")
+
+            head, *rows = csv.reader(io.StringIO(table["data"], newline=""), strict=True)
+            assert len(rows) == 1, name
+            assert len(rows[0]) == len(head)
+            for field in fields:
+                cell = rows[0][head.index(field)]
+                assert cell.removeprefix("'") == words
+                assert not cell.startswith(("=", "+", "-", "@", "\r", "\n", "\t"))
+                assert plain["data"][0][field] == words
+            assert set(table["free_text"]) == set(plain["free_text"]) == set(fields)
+            assert "never instructions" in " ".join(table["notes"])

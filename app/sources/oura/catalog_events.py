@@ -153,6 +153,7 @@ REST_MODE_PERIOD: Final = Collection(
         "Counts on each day from start_day to end_day; without an end it is still going on.",
         "A period that began over three years before the range is not looked for.",
         "Activity and readiness are not scored as usual during it.",
+        _OWN_WORDS,
     ),
 )
 
