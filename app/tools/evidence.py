@@ -64,6 +64,8 @@ class Evidence:
             return NOT_WORN, worn
         if (silence := self._silence(day, nightly=nightly)) is not None:
             return NOT_SYNCED, silence
+        if nightly and day == self.here.today and self.now < datetime.combine(day, _NIGHT_OVER, self.here.zone):
+            return NO_RECORD, f"It is {self.now.astimezone(self.here.zone):%H:%M}: this night may not be over yet."
         return NO_RECORD, None
 
     def _silence(self, day: date, *, nightly: bool) -> str | None:

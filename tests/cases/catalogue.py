@@ -82,6 +82,7 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         _ABSENCE + "test_d22_not_worn_comes_from_the_non_wear_time_in_all_collections",
         _ABSENCE + "test_d22_not_synced_comes_from_the_newest_sample_in_all_collections",
         _ABSENCE + "test_d22_days_after_the_newest_sample_are_unsynced_and_days_before_it_are_not",
+        _ABSENCE + "test_d22_before_the_morning_a_night_is_not_missed",
         _ABSENCE + "test_d22_not_permitted_names_the_scope_and_asks_nothing_in_all_collections",
         _ABSENCE + "test_d22_not_computed_is_a_record_without_a_score_or_a_night_without_its_records",
         _ABSENCE + "test_d22_without_a_membership_the_word_is_no_membership",

@@ -89,6 +89,18 @@ async def test_d22_days_after_the_newest_sample_are_unsynced_and_days_before_it_
             assert words == {7: ["no_record"], 8: [seen], 9: ["not_synced_yet"]}, name
 
 
+async def test_d22_before_the_morning_a_night_is_not_missed(tmp_path: Path) -> None:
+    half_past_midnight = NINE.replace(hour=0, minute=30)
+    async with asking(tmp_path, at=half_past_midnight) as (app, held):
+        nothing(held)
+        held.records["heartrate"] = [sample(half_past_midnight - timedelta(minutes=5))]
+        today = await told(app, "health_today", days=0)
+        asked = await told(app, "health_query", collection="sleep", day="last night")
+
+    assert today["missing"]["last_night"] == asked["empty"]["reasons"][0] == "no_record"
+    assert today["evidence"] == asked["empty"]["evidence"] == ["It is 00:30: this night may not be over yet."]
+
+
 async def test_d22_not_permitted_names_the_scope_and_asks_nothing_in_all_collections(tmp_path: Path) -> None:
     for name, collection in COLLECTIONS.items():
         if collection.scope is None or name == "personal_info":  # its id needs no scope
