@@ -111,24 +111,25 @@ class Digested:
         return [Kept((0, number), "", record) for number, record in enumerate(self._gathering.records())]
 
     def _add(self, records: Sequence[Record], haul: Haul) -> int:
+        window = haul.window
+        if window is None or window.start is None or window.end is None:
+            raise ValueError("samples of a range are asked for by instants")
+        own_s = window.start.timestamp(), window.end.timestamp()
         fresh: list[Record] = []
         trimmed = 0
         for record in records:
-            kept = self._sieve.sift(record, haul.window)
+            kept = self._sieve.sift(record, window)
             if kept is None:
                 trimmed += 1
-            elif self._counts(kept, haul):
+            elif self._counts(kept, haul, own_s):
                 fresh.append(record)
         self._gathering.add(fresh)
         return trimmed
 
-    def _counts(self, kept: Kept, haul: Haul) -> bool:
+    def _counts(self, kept: Kept, haul: Haul, own_s: tuple[float, float]) -> bool:
         """Say whether this sample is this window's to bring, and has not come before."""
-        dated, at_s = kept.order[0] == 0, kept.order[1]
-        window, seen = haul.window, haul.seen
-        if window is None or window.start is None or window.end is None:
-            raise ValueError("samples of a range are asked for by instants")
-        if dated and window.start.timestamp() <= at_s < window.end.timestamp():
+        dated, at_s, seen = kept.order[0] == 0, kept.order[1], haul.seen
+        if dated and own_s[0] <= at_s < own_s[1]:
             haul.newest_s = max(at_s, haul.newest_s or at_s)
         elif dated and self._first_s <= at_s < self._end_s:
             return False  # another window brings it
