@@ -102,6 +102,7 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         "tests/tools/test_year.py::test_every_sample_of_a_year_is_counted_exactly_once",
         "tests/tools/test_year.py::test_every_other_answer_is_under_the_limit_too",
         _RANGES + "test_d27_after_a_failed_window_going_on_gives_each_sample_once",
+        _RANGES + "test_d27_raw_samples_after_a_failed_page_are_followed_to_the_end",
         _RANGES + "test_d27_where_no_day_is_whole_what_came_is_a_part_and_is_asked_for_again",
         _RANGES + "test_d27_a_part_that_is_cut_to_size_too_is_asked_for_again_from_its_start",
         _RANGES + "test_d27_a_small_cap_and_every_answer_followed_gives_each_record_once",

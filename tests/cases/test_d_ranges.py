@@ -290,3 +290,24 @@ async def test_d31_what_was_not_measured_counts_in_no_average(tmp_path: Path) ->
                 assert (bucket["n"], bucket["min"], bucket["mean"], bucket["max"]) == (2, 60, 61, 62), name
                 assert answer["units"]["n"] == {"unit": "samples", "kind": "measurement"}
                 assert answer["samples"] == 3
+
+
+@pytest.mark.parametrize("pages", [1, 3, 6, 9])
+async def test_d27_raw_samples_after_a_failed_page_are_followed_to_the_end(tmp_path: Path, pages: int) -> None:
+    start, end = "2026-01-01", "2026-01-09"
+    clock = Clock(datetime(2026, 2, 10, 12, tzinfo=UTC).timestamp())
+    simulator = Simulator(now=clock)
+    truth = [record["timestamp"] for record in simulator.truth("heartrate", start, end, "Europe/Berlin")]
+    held = BreaksOff(simulator.app, "heartrate", pages=pages, status=404, body=b"<html>gone</html>")
+    simulator.app = held
+    async with running_app(tmp_path, simulator=simulator, clock=clock, ANSWER_MAX_CHARS="900000") as vitals:
+        app = await vitals.connected_app()
+        held.armed = True
+        first = await told(app, "health_query", collection="heartrate", start=start, end=end, resolution="raw")
+        held.armed = False
+        since = str(date.fromisoformat(first["continue_from"]) + timedelta(days=1))
+        _, rest = await followed(app, collection="heartrate", start=since, end=end, resolution="raw")
+
+    assert (first["complete"], bool(first["failures"])) == (False, True)
+    kept = [] if since == start else first["data"]
+    assert [record["timestamp"] for record in (*kept, *rest)] == truth
