@@ -33,7 +33,7 @@ class DateKind(StrEnum):
     CALENDAR_DAY = "calendar day"
     START_DAY = "start day"
     SPAN = "every day from start to end"  # tags and rest periods
-    INSTANT = "instant, counted to the owner's local day"  # heart rate, battery
+    INSTANT = "instant, counted to the day of the answer's timezone"  # heart rate, battery
     UNDATED = "no day"
 
 
@@ -61,6 +61,7 @@ class Collection:
     dense: bool = False  # a stream of samples: asked by instants, can be bucketed
     takes_fields: bool = True  # the source itself can leave fields out
     series: tuple[str, ...] = ()  # top-level fields left out at detail=summary
+    read_with: tuple[str, ...] = ()  # go out whatever fields are asked for: without them the others are misread
     day_fields: tuple[str, ...] = ("day",)  # where the record's own day stands, in order of trying
     window_days: int | None = None  # the longest range one request may span
     margin_days: int = 0  # asked on both sides and dropped again, because the source shifts days
@@ -71,6 +72,7 @@ class Collection:
     open_ended: bool = False  # SPAN only: without an end it is still going on, else it was a single day
     lookback_days: int = 0  # SPAN only: asked further back than the margin, since a span may have begun long ago
     clock_field: str | None = None  # an instant with the offset of the wearer's own clock
+    clock_end_field: str | None = None  # the same at the record's end, which may be elsewhere
     entered: bool = False  # by the owner's hand, so wear and sync of the ring say nothing about what is missing
     not_on: tuple[str, ...] = ()  # hardware generations of the ring that cannot measure it
     stride_days: int | None = None  # dense only: days worth one request of their own, so that several run side by side

@@ -30,8 +30,9 @@ def end_day_of(record: Record, collection: Collection, start: date) -> date:
 
 
 def always_kept(collection: Collection) -> frozenset[str]:
-    """Return the fields without which a record cannot be placed."""
-    return frozenset({"id", *collection.day_fields, *collection.stamp_fields[:1]})
+    """Return the fields without which a record cannot be placed, or its others not be read."""
+    ends = {collection.end_day_field} if collection.end_day_field else set()
+    return frozenset({"id", *collection.day_fields, *collection.stamp_fields[:1], *ends, *collection.read_with})
 
 
 def top(name: str) -> str:

@@ -51,6 +51,7 @@ DAILY_ACTIVITY: Final = Collection(
         time("timestamp", "when the activity day began"),
     ),
     series=("met", "class_5_min"),
+    read_with=("non_wear_time",),
     day_fields=("day",),
     clock_field="timestamp",
     stamp_fields=("timestamp",),
@@ -59,7 +60,8 @@ DAILY_ACTIVITY: Final = Collection(
     notes=(
         "A day runs from 04:00 to 04:00 and is named after its first date; today's is unfinished.",
         "Contributors are scores from 1 to 100, not minutes or counts; the times are in seconds.",
-        "Steps and calories of a day that was partly unworn are too low: look at non_wear_time.",
+        "Nothing is counted with the ring off: steps, calories and times are too low where non_wear_time is not 0, "
+        "and where it is 86400 (all day) a 0 means not measured.",
     ),
 )
 

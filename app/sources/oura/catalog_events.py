@@ -37,6 +37,7 @@ WORKOUT: Final = Collection(
     ),
     day_fields=("day", "start_datetime"),
     clock_field="start_datetime",
+    clock_end_field="end_datetime",
     stamp_fields=("start_datetime",),
     margin_days=2,  # filtered by UTC date: up to 14 h off, plus an end date that Oura leaves out
     notes=(
@@ -66,6 +67,7 @@ SESSION: Final = Collection(
     series=("heart_rate", "heart_rate_variability", "motion_count"),
     day_fields=("day", "start_datetime"),
     clock_field="start_datetime",
+    clock_end_field="end_datetime",
     stamp_fields=("start_datetime",),
     window_days=366,
     margin_days=2,
@@ -97,7 +99,8 @@ ENHANCED_TAG: Final = Collection(
     lookback_days=366,
     margin_days=2,
     notes=(
-        "Counts on each day from start_day to end_day.",
+        "Counts on each day from start_day to end_day; without an end_day on start_day alone. On a journey start_day "
+        "can differ from the date in start_time.",
         "A tag that began over a year before the range is not looked for.",
         "A day without a tag is a day without a note, not proof that nothing happened.",
         _OWN_WORDS,

@@ -18,8 +18,13 @@ from app.sources.oura.fields import (
 )
 
 _WAKE = "`day` is the day of waking up: the night from Monday to Tuesday is Tuesday's, so last night is today's record."
-_LATE = "Comes only after the owner opened the Oura app; a missing day is a missing record, not a sleepless night."
-_PARTS = "Contributors are scores from 1 to 100, never minutes, ms or bpm; durations are in `sleep`."
+_LATE = (
+    "Records come only once the owner has opened the Oura app: a missing day was not recorded; it may have been slept."
+)
+_PARTS = (
+    "Contributors are scores from 1 to 100, never minutes, ms or bpm; durations are in `sleep`. `timestamp` only marks "
+    "the day."
+)
 _REVISED = "Scores may still change for a day or two."
 _PHASES = "1 deep, 2 light, 3 REM, 4 awake"
 
@@ -86,13 +91,16 @@ SLEEP: Final = Collection(
     series=("heart_rate", "hrv", "movement_30_sec", "sleep_phase_5_min", "sleep_phase_30_sec", "app_sleep_phase_5_min"),
     day_fields=("day", "bedtime_end"),
     clock_field="bedtime_start",
+    clock_end_field="bedtime_end",
+    read_with=("type",),
     stamp_fields=("bedtime_start",),
     window_days=366,
     margin_days=2,
     notes=(
         _WAKE,
-        "A day can have several records. The night is the longest long_sleep; naps are records of their own and never "
-        "averaged in. `rest` and `deleted` are not sleep.",
+        "A day can have several records: how long one slept that day is long_sleep, sleep and late_nap added up. The "
+        "night is the longest long_sleep; sleep and late_nap are naps, never averaged in.",
+        "`rest` and `deleted` are not sleep.",
         "A nap that ended after 18:00 belongs to the next day.",
         _LATE,
     ),

@@ -59,7 +59,8 @@ SAMPLED = (
     Field("timestamp_unix", Kind.TIME, "ms since 1970", "the same; missing from some rows"),
 )
 IN_UTC = (
-    "`timestamp` is in UTC, not the owner's clock; the `start` of a bucket has the offset of the answer's timezone."
+    "`timestamp` is in UTC, not the owner's clock; the `start` of a bucket has the offset of the answer's timezone. "
+    "Without a sample there is no bucket: not measured, not zero."
 )
 
 ID = code("id", "tells this record from others")
