@@ -5,7 +5,17 @@ from datetime import date, timedelta
 
 from app.sources.base import Collection, DateKind, Fetched
 from app.tools.dates import Span
-from app.tools.evidence import IN_FUTURE, LACKS_IT, MOST_DAYS, NO_RECORD, NOT_COMPUTED, NOT_SYNCED, NOT_WORN, Evidence
+from app.tools.evidence import (
+    IN_FUTURE,
+    LACKS_IT,
+    MOST_DAYS,
+    NO_RECORD,
+    NO_SCORE,
+    NOT_COMPUTED,
+    NOT_SYNCED,
+    NOT_WORN,
+    Evidence,
+)
 from app.tools.rendering import Answer
 
 INCOMPLETE = "incomplete"
@@ -15,11 +25,12 @@ _DAY = timedelta(days=1)
 CONCLUDE = {
     NOT_WORN: "Nothing was measured while the ring was off; that is not zero.",
     NOT_SYNCED: "The ring may have recorded it all the same: let the owner open the source's app, then ask again.",
-    NOT_COMPUTED: "It may still come: ask again later.",
+    NOT_COMPUTED: "What is not computed yet may still come: ask again later.",
     LACKS_IT: "It cannot come from this ring; that says nothing about the owner.",
     IN_FUTURE: "Nothing follows from this.",
     NO_RECORD: "No record is not a measurement of nothing. Why there is none is not known: no sign was found that the "
     "ring was not worn or not synced. Nights and scores come only after the owner opens the source's app.",
+    NO_SCORE: "no_score: the day has a record, but its score is empty, and why is not known.",
     INCOMPLETE: "Not everything could be read, so this says nothing about whether records exist. Ask again later.",
 }
 

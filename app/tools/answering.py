@@ -6,13 +6,13 @@ from datetime import date, timedelta
 
 from app.errors import BadRequest
 from app.sources.base import Collection, DateRange, Fetched, Record, Source
-from app.tools.absence import empty
+from app.tools.absence import CONCLUDE, empty
 from app.tools.buckets import RESOLUTIONS, finest
-from app.tools.circumstances import Beside, told, without_record, without_score
+from app.tools.circumstances import Beside, days_there, told, unworn, without_record, without_score
 from app.tools.dates import Span
-from app.tools.evidence import Evidence
+from app.tools.evidence import NOT_WORN, Evidence
 from app.tools.fitting import LEAST_CHARS, TooLarge, by_day, fit
-from app.tools.records import day_of, end_day_of
+from app.tools.records import day_of, end_day_of, known_names
 from app.tools.rendering import Answer, written
 from app.tools.shaping import Shape
 from app.tools.zones import Here
@@ -34,6 +34,7 @@ class Question:
     evidence: Evidence | None = None  # about the days, where none of them has a record
     beside: Beside = field(default_factory=Beside)  # what was asked with it
     held_back: int = 0  # samples or records that arrived beyond a gap
+    days_there: frozenset[date] | None = None  # days with a sample, worked out once for all ways of writing the answer
 
 
 def fitted(
@@ -121,11 +122,12 @@ def answer(
     known, about = _circumstances(question, shape, records, cut)
     said |= known
     said["notes"] = [
-        *question.notes,
-        *collection.notes,
-        *about,
-        *([note] if note else ()),
         *_seam(question, fetched, records, cut),
+        *([note] if note else ()),
+        *question.notes,
+        *_ignored(question, shape, records, delivered.get("ignored_fields")),
+        *about,
+        *collection.notes,
     ]
     if (chars := len(written({**said, "data": data}))) > LARGE_CHARS:
         said["large_response"] = f"{chars} characters. Smaller with fewer days, or {', or '.join(_smaller(shape))}."
@@ -157,13 +159,32 @@ def _circumstances(
     last = span.end if cut is None else max(span.start, min(cut, span.end))
     days = DateRange(span.start, last, question.here.zone)
     known, notes = told(collection, records, question.beside, days)
-    if absent_days := without_record(records, collection, days, today=question.here.today):
+    there = question.days_there
+    if there is None:
+        there = days_there(records, collection, days.zone)
+    if absent_days := without_record(there, collection, days, today=question.here.today):
         known["days_without_record"] = absent_days
+    if off := unworn(records, collection):
+        said = "the ring was off for 20 h or more: the steps, calories and times of then, zeros too, say nothing"
+        notes = (*notes, f"On {', '.join(off)} {said} about the owner.")
     if absent := without_score(records, collection, today=question.here.today, asked=shape.fields):
         known["missing"] = {"score": absent}
+        notes = (*notes, *(CONCLUDE[word] for word in absent if word != NOT_WORN))
     if question.held_back:
         known["held_back"] = question.held_back
     return known, notes
+
+
+def _ignored(question: Question, shape: Shape, records: Sequence[Record], ignored: object) -> list[str]:
+    """Say what became of fields that were asked for and do not exist here."""
+    if not isinstance(ignored, list):
+        return []
+    said = "ignored_fields do not exist here, and nothing stands in for them; fields_meant, if any, has similar ones."
+    if not shape.found(records):
+        said += " No other was asked for, so the records have all their fields."
+    others = question.source.collections.values()
+    places = {name: [other.name for other in others if name in known_names(other)] for name in ignored}
+    return [said, *(f"{name} is a field of {', '.join(found)}." for name, found in places.items() if found)]
 
 
 def _earlier(one: date | None, other: date | None) -> date | None:
@@ -174,7 +195,7 @@ def _seam(question: Question, fetched: Fetched | None, records: Sequence[Record]
     """Say how to go on after the last whole day."""
     if cut is None:
         return []
-    then = f"start={cut + timedelta(days=1)}"
+    then = f"start={cut + timedelta(days=1)}" + (f", end={question.span.end}" if question.span else "")
     if question.span is not None and cut < question.span.start:
         return [f"No day arrived whole. Ask again with {then}, and take that answer instead: what is here comes again."]
     if fetched is not None and not fetched.complete and cut == fetched.whole_until:

@@ -19,7 +19,7 @@ from app.identity import Caller
 from app.sources.base import Collection, DateKind, DateRange, Record, Source
 from app.sources.days import instant_in
 from app.tools.absence import stretches
-from app.tools.evidence import COMPUTED_BY, NOT_COMPUTED
+from app.tools.evidence import COMPUTED_BY, NO_SCORE, NOT_COMPUTED, NOT_WORN, UNWORN_S, off_s
 from app.tools.records import day_of
 from app.tools.rendering import Answer
 
@@ -56,7 +56,7 @@ async def beside(caller: Caller, source: Source, collection: Collection, days: D
     async def nights() -> None:
         if not collection.dense or count < OFFSET_DAYS:
             return
-        found.nights = await _ask(caller, source, _NIGHTS, days, ("bedtime_start", "day"))
+        found.nights = await _ask(caller, source, _NIGHTS, days, ("bedtime_start", "bedtime_end", "day"))
 
     async def rings() -> None:
         if count >= RING_DAYS:
@@ -94,19 +94,33 @@ def without_score(
     for record in records:
         day = day_of(record, collection, _UTC)
         if day is not None and record.get(_SCORE) is None:
-            word = NOT_COMPUTED if day >= today - COMPUTED_BY else "no_score"
+            word = NOT_COMPUTED if day >= today - COMPUTED_BY else NO_SCORE
+            word = NOT_WORN if off_s(record) >= UNWORN_S else word
             found.setdefault(word, []).append(str(day))
     return found
 
 
-def without_record(records: Sequence[Record], collection: Collection, days: DateRange, *, today: date) -> list[str]:
-    """Return the stretches of days without a record, of a collection that has one nearly every day."""
-    if collection.dense or collection.entered or not records:
+def unworn(records: Sequence[Record], collection: Collection) -> list[str]:
+    """Return the stretches of days on which the ring was off for most of the day, as far as their records say so."""
+    if collection.dense:
         return []
-    there = {day_of(record, collection, days.zone) for record in records}
+    off = (day_of(record, collection, _UTC) for record in records if off_s(record) >= UNWORN_S)
+    return stretches(day for day in off if day is not None)[-_MOST_STRETCHES:]
+
+
+def days_there(records: Sequence[Record], collection: Collection, zone: ZoneInfo) -> frozenset[date]:
+    """Return the days that have a record or a sample."""
+    return frozenset(day for record in records if (day := day_of(record, collection, zone)) is not None)
+
+
+def without_record(there: frozenset[date], collection: Collection, days: DateRange, *, today: date) -> list[str]:
+    """Return the stretches of days without a record, of a collection that has one every day or nearly so."""
+    if collection.entered or not there:
+        return []
     count = (min(days.end, today) - days.start).days + 1
     absent = [day for n in range(count) if (day := days.start + n * _DAY) not in there]
-    return stretches(absent)[-_MOST_STRETCHES:] if 2 * len(absent) <= count else []
+    daily = collection.dense or collection.date_kind in (DateKind.WAKE_DAY, DateKind.ACTIVITY_DAY)
+    return stretches(absent)[-_MOST_STRETCHES:] if daily or 2 * len(absent) <= count else []
 
 
 def told(
@@ -130,7 +144,11 @@ def told(
 
 
 def _journey(collection: Collection, zone: ZoneInfo) -> str:
-    days = f"Days here run by {zone.key} all the same." if collection.dense else "Each record keeps its own offset."
+    days = "Each time keeps its own offset; start and end of one record may have different ones."
+    if collection.dense:
+        days = (
+            f"Days here run by {zone.key} all the same: for those as lived there, ask with the timezone of that place."
+        )
     return f"On some days the owner's clock was not that of {zone.key}, as on a journey: see offsets. {days}"
 
 
@@ -151,8 +169,9 @@ def offsets(records: Sequence[Record], collection: Collection, zone: ZoneInfo) -
     """
     runs: list[Run] = []
     away = False
-    for record in records:
-        at = _stamped(record, collection)
+    stamped = ((record, name) for record in records for name in (collection.clock_field, collection.clock_end_field))
+    for record, name in stamped:
+        at = _stamped(record, name)
         day = day_of(record, collection, zone)
         if at is None or day is None:
             continue
@@ -166,8 +185,8 @@ def offsets(records: Sequence[Record], collection: Collection, zone: ZoneInfo) -
     return (runs, away) if away or len(runs) > 1 else ([], False)
 
 
-def _stamped(record: Record, collection: Collection) -> datetime | None:
-    text = record.get(collection.clock_field) if collection.clock_field else None
+def _stamped(record: Record, name: str | None) -> datetime | None:
+    text = record.get(name) if name else None
     return instant_in(text) if isinstance(text, str) and len(text) > len("2026-03-10T00:00:00") else None
 
 
@@ -184,7 +203,7 @@ def ring_changes(rings: Sequence[Record], days: DateRange) -> list[Answer]:
     return found
 
 
-# The nights of any source are filed by their `day`, and their clock is that of going to bed.
+# The nights of any source are filed by their `day`, and their clocks are those of going to bed and getting up.
 NIGHT_CLOCK: Final = Collection(
     source="",
     name=_NIGHTS,
@@ -193,4 +212,5 @@ NIGHT_CLOCK: Final = Collection(
     scope=None,
     fields=(),
     clock_field="bedtime_start",
+    clock_end_field="bedtime_end",
 )

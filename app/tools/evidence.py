@@ -21,11 +21,12 @@ from app.tools.zones import Here
 
 NOT_WORN, NOT_SYNCED, NOT_COMPUTED = "not_worn", "not_synced_yet", "not_computed_yet"
 LACKS_IT, IN_FUTURE, NO_RECORD = "ring_lacks_it", "in_future", "no_record"
+NO_SCORE = "no_score"
 
 COMPUTED_BY: Final = timedelta(days=1)  # what is not computed by then has hardly been waiting for the owner to sync
 MOST_DAYS: Final = 31  # looked into, the newest of those asked for
 _DAY: Final = timedelta(days=1)
-_UNWORN_S: Final = 20 * 3600  # of a day: four hours are left at most
+UNWORN_S: Final = 20 * 3600  # of a day: four hours are left at most
 _WHOLE_DAY_S: Final = 23 * 3600  # as long as the shortest day
 _UNWORN_SHARE: Final = 0.75  # of the small hours
 _NIGHT_OVER: Final = time(6)  # a night whose samples end before was not seen to its end
@@ -201,18 +202,19 @@ def _wear(by_day: Mapping[date, Record], days: Sequence[date], found: Evidence) 
     """Read when the ring was off: of days from their sum, of nights from the small hours."""
     for day in days:
         eve, record = by_day.get(day - _DAY), by_day.get(day)
-        off_s = _off_s(record)
-        words = f"On {day} the ring was not worn for {off_s / 3600:.0f} h."
-        if off_s >= _UNWORN_S:
+        unworn_s = off_s(record)
+        words = f"On {day} the ring was not worn for {unworn_s / 3600:.0f} h."
+        if unworn_s >= UNWORN_S:
             found.unworn[day] = words
         small_hours = _small_hours(eve, record)
         if small_hours.count(_OFF_FINGER) >= max(1, _UNWORN_SHARE * len(small_hours)):
-            found.unworn_nights[day] = f"The ring was not worn in the small hours of {day}."
-        elif off_s >= (_WHOLE_DAY_S if small_hours else _UNWORN_S):
+            found.unworn_nights[day] = f"Between midnight and 06:00 on {day} the ring was not worn."
+        elif unworn_s >= (_WHOLE_DAY_S if small_hours else UNWORN_S):
             found.unworn_nights[day] = words
 
 
-def _off_s(record: Record | None) -> float:
+def off_s(record: Record | None) -> float:
+    """Return for how long of a day the ring was off, as far as its record says so."""
     value = record.get("non_wear_time") if record else None
     return float(value) if isinstance(value, int | float) else 0.0
 

@@ -13,7 +13,7 @@ from app.tools.answering import Question, answer, fitted
 from app.tools.arguments import Given, choice, flag, names, text
 from app.tools.buckets import RESOLUTIONS, measured, samples_in
 from app.tools.calling import Call, Definition
-from app.tools.circumstances import Beside, beside
+from app.tools.circumstances import Beside, beside, days_there
 from app.tools.dates import Span, span
 from app.tools.evidence import gather
 from app.tools.fetching import between, newest, raw_as_far_as_it_fits, whole, whole_days
@@ -41,7 +41,11 @@ COLLECTION = text(
 START = text("start", "First day: YYYY-MM-DD, or yesterday, last week, 2026-W07, 2026-03.", example="2026-03-01")
 END = text("end", "Last day, included.", example="2026-03-07")
 DAY = text("day", "One day or such a stretch, instead of start and end; also last night.", example="2026-03-10")
-FIELDS = names("fields", "Only these fields, dotted if nested.", example="score,contributors.deep_sleep")
+FIELDS = names(
+    "fields",
+    "Only these fields, dotted if nested, and what is needed to read them.",
+    example="score,contributors.deep_sleep",
+)
 LATEST = flag("latest", "Only the newest record; without dates.")
 FORMAT = choice("format", "csv is smaller for tables.", ("json", "csv"), default="json")
 DETAIL = choice("detail", "summary leaves out sample series, and names them.", ("summary", "full"), default="summary")
@@ -108,7 +112,8 @@ def _shaped(question: Question, fetched: Fetched, rest_after: date | None, circu
     came = between(fetched.records, question.collection, question.span)
     records, whole_until = whole_days(fetched, came, question)
     held_back = samples_in(came) - samples_in(records)
-    question = replace(question, beside=circumstances, held_back=held_back)
+    there = days_there(records, question.collection, question.here.zone) if question.collection.dense else None
+    question = replace(question, beside=circumstances, held_back=held_back, days_there=there)
     return fitted(question, fetched, records, rest_after=whole_until if whole_until is not None else rest_after)
 
 
@@ -212,8 +217,9 @@ QUERY = Definition(
     title="Read health records",
     description=(
         "Read the records of one collection for a range of days, both ends included, in the owner's time zone. "
-        "Without dates: the last 7 days (streams of samples: yesterday and today). The answer gives complete, and "
-        "units with the kind of every number: a score is 1-100, not a measurement. When truncated, ask again from the "
+        "Without dates: the last 7 days (streams of samples: yesterday and today). The answer gives complete "
+        "(true: all that the source holds of these days is here), and units with the kind of every number: a score is "
+        "1-100, not a measurement. When truncated, ask again from the "
         "day after continue_from. trimmed counts neighbours outside the range. No record means unknown, not zero."
     ),
     arguments=(COLLECTION, START, END, DAY, FIELDS, LATEST, FORMAT, DETAIL, RESOLUTION, TIMEZONE),

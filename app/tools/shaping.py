@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
 from app.sources.base import Collection, Record
@@ -12,6 +12,8 @@ from app.tools.provenance import provenance, unit_of
 from app.tools.records import always_kept, has, known_names, samples, select, top
 from app.tools.rendering import Answer
 from app.tools.tables import GUARD, table
+
+_MOST_ALIKE: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class Shape:
         said: Answer = {}
         if ignored := [name for name in self.fields if name not in found]:
             said["ignored_fields"] = ignored
-            said["fields_meant"] = {name: near(name, sorted(known_names(self.collection))) for name in ignored}
+            if meant := {name: like for name in ignored if (like := _alike(name, self.collection))}:
+                said["fields_meant"] = meant
         if found and not self.at_source:
             said["fields_split"] = {"at_source": [], "here": list(found)}
         elif found and any("." in name for name in found):
@@ -89,6 +92,17 @@ class Shape:
                 "numbers are untouched",
             }
         return {"n": len(records), **said, "data": written.text}
+
+
+def _alike(name: str, collection: Collection) -> list[str]:
+    """Return fields whose names share a word with this one, or look most like it."""
+    known = sorted(one for one in known_names(collection) if "." not in one or top(one) not in collection.series)
+    words = _words(name)
+    return list(dict.fromkeys([*(one for one in known if words & _words(one)), *near(name, known)]))[:_MOST_ALIKE]
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(word for word in name.casefold().replace(".", "_").split("_") if len(word) > 2)
 
 
 def _without_series(

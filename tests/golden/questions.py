@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from app.simulator import Simulator
@@ -23,7 +24,7 @@ class Question:
     tool: str
     arguments: Mapping[str, object]
     unsynced_h: float = 0  # hours for which nothing has reached Oura
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 QUESTIONS: Mapping[str, Question] = {

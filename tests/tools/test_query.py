@@ -4,7 +4,7 @@ import pytest
 
 from app.errors import NotPermitted
 from app.sources.base import Record
-from tests.tools.fakes import SCORES, Connector, FakeSource, scores
+from tests.tools.fakes import SCORES, Connector, FakeSource, scores, sleep
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +42,7 @@ async def test_no_newest_record_says_how_far_was_looked() -> None:
 
     assert answer["n"] == 0
     assert answer["empty"]["reasons"] == ["no_record"]
-    assert "2025-03-10" in answer["notes"][-1]
+    assert any("2025-03-10" in note for note in answer["notes"])
 
 
 async def test_an_empty_answer_says_what_not_to_conclude() -> None:
@@ -164,3 +164,41 @@ async def test_days_without_a_record_are_named_where_there_is_one_nearly_every_d
 
     assert answer["days_without_record"] == ["2026-03-03 to 2026-03-04", "2026-03-07"]
     assert "days_without_record" not in ahead  # the days after today are no gap
+
+
+async def test_days_without_a_record_are_named_also_where_they_are_most_and_at_the_ends() -> None:
+    beats = [{"timestamp": f"2026-03-0{day}T12:00:00+00:00", "bpm": 60} for day in (4, 6)]
+    connector = Connector(FakeSource({"daily_sleep": [{"id": "a", "day": "2026-03-05"}], "heartrate": beats}))
+    span = {"start": "2026-03-03", "end": "2026-03-07"}
+
+    scores = await connector.ask("health_query", collection="daily_sleep", **span)
+    beating = await connector.ask("health_query", collection="heartrate", resolution="day", **span)
+
+    assert scores["days_without_record"] == ["2026-03-03 to 2026-03-04", "2026-03-06 to 2026-03-07"]
+    assert beating["days_without_record"] == ["2026-03-03", "2026-03-05", "2026-03-07"]
+
+
+async def test_a_day_without_the_ring_is_never_a_day_without_steps() -> None:
+    days = [
+        {"id": "a", "day": "2026-03-04", "steps": 9000, "score": 80, "non_wear_time": 3600},
+        {"id": "b", "day": "2026-03-05", "steps": 0, "score": None, "non_wear_time": 86400},
+    ]
+    connector = Connector(FakeSource({"daily_activity": days}))
+
+    answer = await connector.ask("health_query", collection="daily_activity", day="2026-03-05", fields="steps,score")
+    worn = await connector.ask("health_query", collection="daily_activity", day="2026-03-04", fields="steps,score")
+
+    assert answer["data"][0]["non_wear_time"] == 86400
+    assert answer["missing"] == {"score": {"not_worn": ["2026-03-05"]}}
+    assert any(note.startswith("On 2026-03-05 the ring was off for 20 h or more") for note in answer["notes"])
+    assert not any("ring was off for 20 h" in note for note in worn["notes"])
+
+
+async def test_a_night_that_ended_under_another_clock_names_both_offsets() -> None:
+    flight = sleep("2026-03-10", bedtime_start="2026-03-09T22:00:00+00:00", end="2026-03-10T04:00:00-05:00")
+    connector = Connector(FakeSource({"sleep": [flight]}))
+
+    answer = await connector.ask("health_query", collection="sleep", day="2026-03-10")
+
+    assert [run["offset"] for run in answer["offsets"]] == ["+00:00", "-05:00"]
+    assert {(run["from"], run["to"]) for run in answer["offsets"]} == {("2026-03-10", "2026-03-10")}

@@ -32,6 +32,29 @@ async def test_an_unknown_field_is_ignored_by_name_and_the_near_one_is_offered()
     assert answer["data"][0]["score"] == 80
 
 
+async def test_every_field_alike_is_offered_and_where_the_one_asked_for_is() -> None:
+    connector = Connector(FakeSource({"sleep": [sleep("2026-03-10")], "daily_sleep": SCORES}))
+
+    night = await connector.ask("health_query", collection="sleep", day="today", fields="duration,type")
+    marks = await connector.ask("health_query", collection="daily_sleep", day="today", fields="average_hrv")
+
+    assert "total_sleep_duration" in night["fields_meant"]["duration"]  # one of four alone would pass for the meant one
+    assert "average_hrv is a field of sleep." in marks["notes"]
+    assert any("the records have all their fields" in note for note in marks["notes"])
+    assert "fields_meant" not in marks
+
+
+async def test_what_a_number_is_misread_without_goes_out_with_it() -> None:
+    cold: Record = {"id": "t", "start_day": "2026-03-08", "end_day": "2026-03-10", "comment": "a cold"}
+    connector = Connector(FakeSource({"sleep": [sleep("2026-03-10", type="rest")], "enhanced_tag": [cold]}))
+
+    night = await connector.ask("health_query", collection="sleep", day="today", fields="total_sleep_duration")
+    tag = await connector.ask("health_query", collection="enhanced_tag", day="today", fields="comment")
+
+    assert night["data"][0]["type"] == "rest"
+    assert tag["data"][0]["end_day"] == "2026-03-10"
+
+
 @pytest.mark.parametrize(
     "fields",
     [
