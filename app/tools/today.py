@@ -12,6 +12,7 @@ import anyio
 from app.errors import MembershipRequired, NotPermitted, SourceError, VitalsError
 from app.identity import Caller
 from app.sources.base import Collection, DateRange, Progress, Record, Source
+from app.sources.days import instant_in
 from app.tools.absence import CONCLUDE
 from app.tools.arguments import Given, number, text
 from app.tools.calling import Call, Definition
@@ -39,6 +40,10 @@ _CHOSEN = (
     "main is the longest long_sleep of the wake day; any other is under other_long_sleep; naps are the short periods "
     "that count; rest and deleted periods are never sleep; all_sleep_of_day adds up all that count. A night's own "
     "readiness is left out where it repeats the day's. units: sleep.* is for the sleep of any day."
+)
+_SCORES = (
+    "Scores are grades from 1 to 100, contributors too: a contributor resting_heart_rate or deep_sleep is never bpm or "
+    "minutes. `timestamp` only marks the day."
 )
 _NO_NEWEST = f"newest_record_age is null where {LOOK_BACK_DAYS} days held nothing, or could not be read."
 
@@ -153,7 +158,7 @@ def _answer(
         name: {"day": part.newest.isoformat(), "days": (place.today - part.newest).days} if part.newest else None
         for name, part in parts.items()
     }
-    notes = [*place.notes, _CHOSEN]
+    notes = [*place.notes, *([_CHOSEN, _SCORES] if writer.units else ())]
     if going_on:
         notes.append("A night is in progress; it counts nowhere until it is over.")
     if evidence.requests:
@@ -163,6 +168,7 @@ def _answer(
     ]
     known, about = told(parts[NIGHT].collection, nights, Beside(), _back(place, days))
     answer |= known
+    notes += [*_elsewhere(nights, evidence)]
     notes += [*about, *(CONCLUDE[word] for word in writer.words)]
     if cut:
         notes.append(f"The {cut} oldest of the days asked for do not fit: ask health_query for them.")
@@ -174,6 +180,15 @@ def _answer(
     answer["notes"] = [*notes, *writer.notes]
     answer["days"] = before  # last: it is the longest, and some hosts cut what is long
     return answer
+
+
+def _elsewhere(nights: Sequence[Record], evidence: Evidence) -> list[str]:
+    """Say what time it is by the clock of the newest night, where that is another than the answer's."""
+    stamps = [at for one in nights for name in ("bedtime_start", "bedtime_end") if (at := instant_in(one.get(name)))]
+    if not stamps or stamps[-1].utcoffset() == evidence.now.utcoffset():
+        return []
+    there = evidence.now.astimezone(stamps[-1].tzinfo).isoformat(timespec="minutes")
+    return [f"now is by {evidence.here.zone.key}; by the clock of the owner's newest night it is {there}."]
 
 
 def _going_on(part: Part, place: Here) -> Record | None:

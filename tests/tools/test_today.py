@@ -237,3 +237,21 @@ async def test_an_unknown_zone_is_said() -> None:
 
     assert answer["timezone"] == "UTC"
     assert "time zone is not known" in answer["notes"][0]
+
+
+async def test_a_journey_tells_what_time_it_is_by_the_clock_of_the_newest_night() -> None:
+    away = sleep("2026-03-10", bedtime_start="2026-03-10T00:10:00-05:00", end="2026-03-10T05:10:00-05:00")
+
+    abroad = await connector(away).ask("health_today", days=0)
+    home = await connector(sleep("2026-03-10")).ask("health_today", days=0)
+
+    assert [note for note in abroad["notes"] if note.startswith("now is by") and "-05:00" in note]
+    assert not [note for note in home["notes"] if note.startswith("now is by")]
+
+
+async def test_scores_are_said_to_be_no_measurements_and_nothing_is_explained_that_is_not_there() -> None:
+    scored = await connector(daily_readiness=[mark("2026-03-10", 80)]).ask("health_today", days=0)
+    empty = await connector().ask("health_today", days=0)
+
+    assert any("never bpm or minutes" in note for note in scored["notes"])
+    assert not any("long_sleep" in note for note in empty["notes"])
