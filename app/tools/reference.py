@@ -21,7 +21,8 @@ Days are the owner's own, in the owner's time zone; a range includes its first a
 
 - A night belongs to the day on which the owner woke up. "Last night" is filed under today.
 - An activity day runs from 04:00 to 04:00 and has the name of its first date; today's is unfinished.
-- Heart rate and other streams of samples are counted to the owner's local day, although their timestamps are in UTC.
+- Heart rate and other streams of samples are counted to the day of the timezone asked for, although their
+  timestamps are in UTC.
 - Tags and rest periods last, and count on every day from their first to their last.
 
 ## Kinds of numbers

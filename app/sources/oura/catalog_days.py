@@ -109,7 +109,8 @@ DAILY_RESILIENCE: Final = Collection(
     day_fields=("day",),
     margin_days=2,
     notes=(
-        "There is no overall number, only `level`.",
+        "There is no overall number, only `level`; from the lowest: limited, adequate, solid, strong, exceptional.",
+        "Higher is better in all contributors: `contributors.stress` is no amount of stress.",
         "Absent until there are nights enough, about two weeks of them.",
     ),
 )
@@ -129,7 +130,10 @@ DAILY_SPO2: Final = Collection(
     ),
     day_fields=("day",),
     margin_days=2,
-    notes=("Measured during sleep, by Gen3 rings and newer, if switched on in the app. Not a diagnosis.",),
+    notes=(
+        "Measured during sleep, by Gen3 rings and newer, if switched on in the app; not a diagnosis.",
+        "`breathing_disturbance_index` counts dips of oxygen: lower is calmer.",
+    ),
 )
 
 DAYS: Final = (DAILY_ACTIVITY, DAILY_STRESS, DAILY_RESILIENCE, DAILY_SPO2)

@@ -194,7 +194,11 @@ SLEEP_TIME: Final = Collection(
     ),
     day_fields=("day",),
     margin_days=2,
-    notes=("A suggestion, not when one slept; that is in `sleep`.", _LATE),
+    notes=(
+        "A suggestion, not when one slept; that is in `sleep`.",
+        "start_offset and end_offset are seconds from midnight: -5400 is 22:30 in the evening.",
+        _LATE,
+    ),
 )
 
 NIGHTS: Final = (SLEEP, DAILY_SLEEP, DAILY_READINESS, SLEEP_TIME)
