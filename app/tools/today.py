@@ -161,8 +161,6 @@ def _answer(
     notes = [*place.notes, *([_CHOSEN, _SCORES] if writer.units else ())]
     if going_on:
         notes.append("A night is in progress; it counts nowhere until it is over.")
-    if evidence.requests:
-        notes.append(f"For the reasons under missing {evidence.requests} more requests were made.")
     nights = [
         one for back in range(days, -1, -1) for one in parts[NIGHT].records.get(place.today - timedelta(back), ())
     ]
