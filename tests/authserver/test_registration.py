@@ -215,7 +215,8 @@ async def test_an_app_that_comes_back_is_kept(stage: Stage) -> None:
         held |= (await stage.refresh(held)).json()
     stage.clock.pass_s(USED_LIFE_S - 1)
 
-    await stage.server.authorizations.validate(list(asked(held["client_id"]).items()))
+    found = await stage.server.authorizations.validate(list(asked(held["client_id"]).items()))
+    assert found.client.client_id == held["client_id"]
 
 
 async def test_what_is_stored_of_an_app_is_its_name_and_addresses(stage: Stage) -> None:

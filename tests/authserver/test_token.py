@@ -254,6 +254,7 @@ def test_a_token_answer_does_not_show_itself() -> None:
 
 async def test_a_request_is_validated_the_same_after_its_code_was_spent(stage: Stage) -> None:
     client_id = await stage.public_client()
+    before = await stage.server.authorizations.validate(list(asked(client_id).items()))
     await stage.connect(client_id)
 
-    await stage.server.authorizations.validate(list(asked(client_id).items()))
+    assert await stage.server.authorizations.validate(list(asked(client_id).items())) == before

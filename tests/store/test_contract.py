@@ -222,8 +222,8 @@ async def test_a_cancelled_holder_frees_the_lease_at_once(place: Place, store: S
             await held.wait()
             group.cancel_scope.cancel()
 
-    async with other.lease("a", ttl_s=30, wait_s=0):
-        pass
+    async with other.lease("a", ttl_s=30, wait_s=0) as fence:
+        assert fence > 0
     await other.aclose()
 
 

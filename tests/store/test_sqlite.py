@@ -196,6 +196,7 @@ async def test_opening_waits_for_another_process_that_makes_the_file(
     store = SqliteStore(path, now=clock)
 
     await store.put("a", b"1")
+    assert await store.get("a") == b"1"
     await store.aclose()
     elsewhere.close()
 
