@@ -28,7 +28,6 @@ class Heartbeat:
         self._process = psutil.Process()
         self.late_s = 0.0
         self.rss = 0
-        self.cpu_s = time.process_time()
 
     async def run(self) -> None:
         """Beat until cancelled."""

@@ -215,7 +215,9 @@ async def test_no_part_at_all_is_a_failure(failing: dict[str, Exception]) -> Non
     asked = connector(sleep("2026-03-10"))
     asked.source.failing = failing
 
-    await asked.refused("health_today")
+    said = await asked.refused("health_today")
+
+    assert str(failing["sleep"]) in said
 
 
 async def test_the_oldest_days_go_first_when_the_answer_does_not_fit() -> None:
