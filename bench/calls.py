@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bench.connector import connected, slow_oura, vitals
 from bench.figures import Figure, at_least, middle
-from bench.load import ERAS, call, requests_per_s
+from bench.rate import ERAS, call, requests_per_s
 from bench.running import child, free_port
 
 TOOLS: dict[str, dict[str, object]] = {"health_check": {}, "health_catalog": {"collection": "vO2_max"}}
