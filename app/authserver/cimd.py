@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, urlsplit
 
 from app.authserver.pinned import PINNED
-from app.authserver.records import Client, from_json, to_json, token_hash
+from app.authserver.records import Client, amended, from_json, to_json, token_hash
 from app.authserver.redirects import MAX_REDIRECTS, PLAIN_HOST, BadRedirect, check_redirect
 from app.authserver.registration import BadMetadata, client_name
 from app.errors import BadRequest, VitalsError
@@ -115,7 +115,8 @@ class Documents:
         """Note that an owner's grant uses this client, so a copy of its document is kept for hard times."""
         raw = await self._store.get(_key(client_id))
         if raw is not None:
-            await self._write(replace(from_json(Document, raw), kept=True))
+            # As it is stored, which may be more than this version knows of it.
+            await self._store.put(_key(client_id), amended(raw, kept=True), ttl_s=_USED_LIFE_S)
 
     async def _write(self, entry: Document) -> None:
         ttl_s = _USED_LIFE_S if entry.kept else _UNUSED_LIFE_S
@@ -185,7 +186,7 @@ def read_document(client_id: str, body: bytes) -> Document:
     try:
         name = client_name(document)
     except BadMetadata:
-        raise BadDocument("its client_name is not text.") from None
+        raise BadDocument("its client_name is not a name: no text, or far too long.") from None
     if not name:
         raise BadDocument("it has no client_name.")
     return Document(client_id, name, _redirects(document.get("redirect_uris")), 0.0, 0.0, False)

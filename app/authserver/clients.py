@@ -67,7 +67,8 @@ class Clients:
         if client.document:
             await self._documents.keep(client.client_id)
         else:
-            await self._store.put(_key(client.client_id), to_json(client), ttl_s=USED_LIFE_S)
+            key = _key(client.client_id)  # as it is stored, which may be more than this version knows of it
+            await self._store.put(key, await self._store.get(key) or to_json(client), ttl_s=USED_LIFE_S)
 
 
 def _key(client_id: str) -> str:

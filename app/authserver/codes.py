@@ -5,10 +5,9 @@ Source: RFC 6749 section 4.1.2, OAuth 2.1 section 4.1.3, RFC 9700 section 4.5.
 
 import secrets
 from collections.abc import Callable
-from dataclasses import replace
 
 from app.authserver.grants import CODES, Grants, new_grant_id
-from app.authserver.records import AuthorizationRequest, Code, Grant, from_json, to_json, token_hash
+from app.authserver.records import AuthorizationRequest, Code, Grant, amended, from_json, to_json, token_hash
 from app.authserver.tokens import TokenAnswer, TokenRejected, Tokens
 from app.store.base import Store
 
@@ -68,21 +67,24 @@ class Codes:
         """
         raw = await self._store.get(_key(value))
         code = None if raw is None else from_json(Code, raw)
-        if code is None or (not code.used and code.expires_at <= self._now()):
+        if raw is None or code is None or (not code.used and code.expires_at <= self._now()):
             raise TokenRejected("The code is unknown or has expired. Start the authorization again.")
         if code.used:
             await self._grants.revoke(code.grant_id)
             raise TokenRejected("The code was used before, so the connection that it made was ended. Connect again.")
-        grant = self._grant(code)
-        if code.owner not in self._owners or not await self._grants.open(grant):
+        if code.owner not in self._owners:
             raise TokenRejected("The owner has ended this connection. Connect again.")
+        grant = self._grant(code)
         issued = await self._tokens.issue(grant)
-        # The tokens count from here on: killed before this, the code is still good and nobody knows what was written.
-        if not await self._store.compare_and_set(
-            _key(value), raw, to_json(replace(code, used=True)), ttl_s=_REPLAY_LIFE_S
-        ):
+        # Killed before this, the code is still good, and nobody knows the tokens that were written.
+        if not await self._store.compare_and_set(_key(value), raw, amended(raw, used=True), ttl_s=_REPLAY_LIFE_S):
             await self._tokens.withdraw(issued)
             raise TokenRejected("The code was used at the same moment by another request.")
+        # Last, and with it the tokens count: killed before this there is no grant, and none that nobody can use is
+        # shown to the owner for a month.
+        if not await self._grants.open(grant):
+            await self._tokens.withdraw(issued)
+            raise TokenRejected("The owner has ended this connection. Connect again.")
         return issued.answer
 
     def _grant(self, code: Code) -> Grant:

@@ -5,9 +5,8 @@ Every token stands on its grant, so ending the grant ends them all at once; the 
 
 import secrets
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 
-from app.authserver.records import Code, Grant, from_json, to_json
+from app.authserver.records import Code, Grant, amended, from_json, to_json
 from app.store.base import Store
 
 REFRESH_LIFE_S = 30 * 24 * 3600.0  # sliding: an app that comes back within it stays connected
@@ -51,10 +50,9 @@ class Grants:
         """Note that the app came back, which prolongs the grant; False if it has ended."""
         while True:
             raw = await self._store.get(_key(grant_id))
-            grant = _live(raw)
-            if grant is None:
+            if raw is None or _live(raw) is None:
                 return False
-            fresh = to_json(replace(grant, refreshed_at=self._now()))
+            fresh = amended(raw, refreshed_at=self._now())
             # Compared, so that a grant ended meanwhile stays ended; another refresh at this moment repeats the loop.
             if await self._store.compare_and_set(_key(grant_id), raw, fresh, ttl_s=_GRANT_LIFE_S):
                 return True

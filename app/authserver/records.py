@@ -60,13 +60,17 @@ class AuthorizationRequest:
 class BadAuthorization(CallerError):
     """An authorization request that cannot go on.
 
-    `redirect_location` is None while client or redirect URI are not proven: then only a page may be shown.
+    `redirect_location` is None while client or redirect URI are not proven: then only a page may be shown. `follow` says
+    whether the browser may be sent there at once; else the person decides.
     """
 
-    def __init__(self, error: str, description: str, *, redirect_location: str | None = None) -> None:
+    def __init__(
+        self, error: str, description: str, *, redirect_location: str | None = None, follow: bool = False
+    ) -> None:
         self.error = error
         self.description = description
         self.redirect_location = redirect_location
+        self.follow = follow
         super().__init__(description)
 
 
@@ -133,10 +137,23 @@ def to_json(record: "DataclassInstance") -> bytes:
 
 
 def from_json(kind: type[Record], raw: bytes) -> Record:
-    """Read a stored record; members that another version wrote are dropped."""
+    """Read a stored record. Members of another version are left out here, and kept by whoever writes `amended`.
+
+    A member that a later version adds needs a default: records written before it do not have it.
+    """
     members = cast("dict[str, object]", orjson.loads(raw))
     known = _names(kind)
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in members.items() if k in known})
+
+
+def amended(raw: bytes, **changes: object) -> bytes:
+    """Return a stored record with some members changed.
+
+    All others stay as they are, also those that only a newer version knows: while versions change over, an older
+    process must not wipe out what the newer one wrote.
+    """
+    members = {**cast("dict[str, object]", orjson.loads(raw)), **changes}
+    return json.dumps(members, separators=(",", ":"), sort_keys=True).encode()
 
 
 @cache

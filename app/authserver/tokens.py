@@ -13,11 +13,11 @@ Source: RFC 6749 section 6, RFC 9700 section 4.14.2.
 import json
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from app.authserver.grants import REFRESH_LIFE_S, Grants
-from app.authserver.records import AccessToken, Grant, RefreshToken, from_json, to_json, token_hash
+from app.authserver.records import AccessToken, Grant, RefreshToken, amended, from_json, to_json, token_hash
 from app.errors import CallerError, SealBroken
 from app.store.base import Store
 from app.store.crypto import Sealer, sealer_from_token
@@ -130,7 +130,7 @@ class Tokens:
             await self.withdraw(issued)
             raise TokenRejected("The owner has ended this connection. Connect again.")
         now = self._now()
-        rotated = to_json(replace(record, rotated_at=now, successor=issued.refresh_key))
+        rotated = amended(cast("bytes", raw), rotated_at=now, successor=issued.refresh_key)
         # Kept until it would have expired: as long as that, its reappearance means that someone copied it.
         if await self._store.compare_and_set(key, raw, rotated, ttl_s=max(1.0, record.expires_at - now)):
             return issued.answer
@@ -163,8 +163,8 @@ class Tokens:
         """Let a repeated answer keep its word: its `expires_in` counts from now (RFC 6749 section 5.1)."""
         raw = await self._store.get(access_key)
         if raw is not None:  # else it was revoked meanwhile, and must stay so
-            later = replace(from_json(AccessToken, raw), expires_at=self._now() + ACCESS_LIFE_S)
-            await self._store.compare_and_set(access_key, raw, to_json(later), ttl_s=ACCESS_LIFE_S)
+            later = amended(raw, expires_at=self._now() + ACCESS_LIFE_S)
+            await self._store.compare_and_set(access_key, raw, later, ttl_s=ACCESS_LIFE_S)
 
 
 def _sealer(token: str) -> Sealer:

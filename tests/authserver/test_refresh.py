@@ -366,7 +366,9 @@ async def test_killed_before_any_write_of_a_rotation_exactly_one_family_lives(tm
     await store.aclose()
 
 
-async def test_killed_before_any_write_of_a_redemption_the_code_stays_good_and_makes_one_grant(tmp_path: Path) -> None:
+async def test_killed_before_any_write_of_a_redemption_the_code_is_good_or_spent_and_no_grant_is_half_made(
+    tmp_path: Path,
+) -> None:
     clock = Clock()
     store = Dies(tmp_path / "vitals.sqlite3", now=clock)
     async with staged(tmp_path, store=store, clock=clock) as stage:
@@ -377,13 +379,17 @@ async def test_killed_before_any_write_of_a_redemption_the_code_stays_good_and_m
             died = await stage.redeem(client_id, code)
             store.writes_left = None
             if died.status_code == 200:
-                assert survived == 5  # client, grant, access, refresh, code
+                assert survived == 5  # client, access, refresh, code, grant
                 assert await stage.may(died.json()["access_token"])
                 break
+            assert len(await stage.server.grants.list(OWNER)) == survived  # those of the rounds before
             retried = await stage.redeem(client_id, code)
+            if survived == 4:  # the code was spent: the app begins anew
+                assert retried.json()["error"] == "invalid_grant"
+                continue
             assert retried.status_code == 200
             assert await stage.may(retried.json()["access_token"])
         else:
             pytest.fail("a redemption never finished")
-        assert len(await stage.server.grants.list(OWNER)) == survived + 1
+        assert len(await stage.server.grants.list(OWNER)) == survived
     await store.aclose()
