@@ -9,11 +9,19 @@ import uvloop
 ERAS = ("2025-11-25", "2026-07-28")
 
 
-def call(port: int, *, era: str, tool: str, token: str, arguments: dict[str, object] | None = None) -> bytes:
-    """Write one authenticated `tools/call` as it stands on the wire."""
+def call(host: str | int, *, era: str, tool: str, token: str, arguments: dict[str, object] | None = None) -> bytes:
+    """Write one authenticated `tools/call` as it stands on the wire.
+
+    Args:
+        host: What the Host header says; a number means that port of 127.0.0.1.
+        era: One of `ERAS`.
+        tool: Its name.
+        token: The bearer token.
+        arguments: Of the tool.
+    """
     params: dict[str, object] = {"name": tool, "arguments": arguments or {}}
     headers = {
-        "Host": f"127.0.0.1:{port}",
+        "Host": f"127.0.0.1:{host}" if isinstance(host, int) else host,
         "Authorization": f"Bearer {token}",
         "Accept": "application/json, text/event-stream",
         "Content-Type": "application/json",
@@ -54,7 +62,7 @@ async def _one_after_another(port: int, request: bytes, until: float) -> int:
     try:
         while time.perf_counter() < until:
             writer.write(request)
-            body = await _answer(reader)
+            _status, body = await answer(reader)
             if count == 0 and (b'"result"' not in body or b'"isError":true' in body):
                 raise RuntimeError(f"no result: {body[:300]!r}")
             count += 1
@@ -63,12 +71,14 @@ async def _one_after_another(port: int, request: bytes, until: float) -> int:
     return count
 
 
-async def _answer(reader: asyncio.StreamReader) -> bytes:
+async def answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    """Read one HTTP answer: its status and its body."""
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    status = int(head[9:12])
     if b"transfer-encoding: chunked" in head:
-        return await _chunks(reader)
+        return status, await _chunks(reader)
     length = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0])
-    return await reader.readexactly(length)
+    return status, await reader.readexactly(length)
 
 
 async def _chunks(reader: asyncio.StreamReader) -> bytes:
