@@ -22,6 +22,16 @@ Messages say what happened, the value that matters, and what to do next. They ne
 address with a query string, or a health reading.
 """
 
+from typing import Literal
+
+Outage = Literal["unreachable", "read_only", "full", "unusable"]
+_OUTAGES: dict[Outage, str] = {
+    "unreachable": "The store does not answer. Try again shortly.",
+    "read_only": "The store takes no changes at this moment. Try again shortly.",
+    "full": "The store is full, so nothing can be written down. Whoever runs this server has to make room.",
+    "unusable": "The store cannot be used as it is. Whoever runs this server finds the reason in its log.",
+}
+
 
 class VitalsError(Exception):
     """Base of all errors raised here."""
@@ -32,11 +42,48 @@ class SettingsError(VitalsError):
 
 
 class StoreUnavailable(VitalsError):
-    """The store could not be reached, or a lease was not free in time."""
+    """The store could not be reached or does not take this, or a lease was not free in time.
+
+    The text is for whoever runs this server: log, doctor, command line. Apps and pages get `public`.
+
+    Args:
+        message: What happened, and what to do.
+        outage: `unreachable` and `read_only` pass by themselves; `full` and `unusable` wait for a person.
+    """
+
+    def __init__(self, message: str, *, outage: Outage = "unreachable") -> None:
+        self.outage: Outage = outage
+        super().__init__(message)
+
+    @property
+    def public(self) -> str:
+        """What anybody may read: whether to try again, or whom to ask; nothing about what the store is or holds."""
+        return _OUTAGES[self.outage]
 
 
 class SealBroken(VitalsError):
-    """A sealed record opens under none of the keys in `SECRET_KEY`."""
+    """A sealed record opens under none of the keys in `SECRET_KEY`. It is never written over and never erased for that.
+
+    Args:
+        message: What happened, and what to do; for the log, the doctor and the page of a sign-in.
+        missing: Id of the key it was sealed under, where that key is not among ours; None: damaged, or not known.
+    """
+
+    def __init__(self, message: str, *, missing: str | None = None) -> None:
+        self.missing = missing
+        super().__init__(message)
+
+    @property
+    def public(self) -> str:
+        """What anybody may read. The id tells nothing of the key."""
+        why = (
+            f"its key ({self.missing}) is not among the keys that this server has" if self.missing else "it is damaged"
+        )
+        return (
+            f"The owner's sign-in is still stored, but cannot be opened: {why}. Nothing was erased. Whoever runs this "
+            "server puts the former key back into SECRET_KEY; or ends it with `vitals disconnect`, and the owner "
+            "signs in again."
+        )
 
 
 class CallerError(VitalsError):

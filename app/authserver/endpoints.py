@@ -122,10 +122,8 @@ class _Endpoint:
             return _refuse(bad.status, bad.error, str(bad))
         except ClientDisconnect:
             return _refuse(400, "invalid_request", "The body was cut off.")
-        except StoreUnavailable:
-            return _refuse(
-                503, "temporarily_unavailable", "The store does not answer. Try again shortly.", {"Retry-After": "5"}
-            )
+        except StoreUnavailable as failed:
+            return _refuse(503, "temporarily_unavailable", failed.public, {"Retry-After": "5"})
         return JSONResponse(dict(answer.body), answer.status, headers={**dict(answer.headers), **_NO_STORE})
 
 

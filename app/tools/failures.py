@@ -48,8 +48,8 @@ _TEXTS: tuple[tuple[type[VitalsError], Callable[[VitalsError], str]], ...] = (
     (RefreshMisconfigured, lambda e: f"{e} Whoever runs this connector has to mend that; no data was read."),
     (SourceChanged, lambda e: f"The source gave an answer that could not be read: {e} No data was taken from it."),
     (SourceError, lambda e: f"The source failed: {e}{_wait(e)} No data was read."),
-    (StoreUnavailable, lambda _: "This connector's own store did not answer, so nothing was read. Try in a minute."),
-    (SealBroken, lambda _: "The stored sign-in cannot be opened any more. The owner must sign in again."),
+    (StoreUnavailable, lambda e: f"This connector could not use its own store, so nothing was read. {_public(e)}"),
+    (SealBroken, lambda e: f"{_public(e)} No data was read."),
     (VitalsError, lambda e: f"Not answered: {e}"),
 )
 
@@ -82,6 +82,10 @@ def _wait(failure: VitalsError) -> str:
     return f" Try again in {seconds:.0f} s." if seconds else " Try again in a minute."
 
 
+def _public(failure: VitalsError) -> str:
+    return failure.public if isinstance(failure, StoreUnavailable | SealBroken) else ""
+
+
 def _or_scope(failure: VitalsError) -> str:
     scope = failure.scope if isinstance(failure, MembershipRequired) else None
     if scope is None:
@@ -93,4 +97,4 @@ def _needs_owner(failure: VitalsError) -> bool:
     """Say whether a sign-in at the source is the way out; a missing scope of our own is the app's to ask for."""
     if isinstance(failure, NotPermitted | MembershipRequired):
         return failure.scope not in (None, READ_SCOPE)
-    return isinstance(failure, ReconnectRequired | SealBroken)
+    return isinstance(failure, ReconnectRequired)

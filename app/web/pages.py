@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from app.errors import StoreUnavailable
+from app.errors import Outage, SealBroken, StoreUnavailable
 
 _HERE = Path(__file__).parent
 _STATIC = _HERE / "static"
@@ -39,10 +39,28 @@ _WORDS = {
     413: ("Too large", "The request is larger than this server takes."),
     421: ("Wrong address", "This server does not answer under that host name."),
 }
-_STORE_UNAVAILABLE = (
-    "The store does not answer",
-    "This server cannot reach its own records at the moment, so it lets nobody in. Try again in a minute.",
-)
+_STORE_UNAVAILABLE: dict[Outage, tuple[str, str]] = {
+    "unreachable": (
+        "The store does not answer",
+        "This server cannot reach its own records at the moment, so it lets nobody in. Try again in a minute.",
+    ),
+    "read_only": (
+        "Nothing can be changed at the moment",
+        "This server can read its own records but not write to them, so nobody can sign in and nothing was changed. "
+        "Try again in a minute.",
+    ),
+    "full": (
+        "The store is full",
+        "This server has no room left to write anything down, so nobody can sign in and nothing was changed. Apps that "
+        "are connected go on while they can. Whoever runs it has to make room; then try again.",
+    ),
+    "unusable": (
+        "The store cannot be used",
+        "This server cannot use its own records as they are, so it lets nobody in. Trying again does not help: whoever "
+        "runs it finds the reason in its log, or with the command vitals check.",
+    ),
+}
+_SEAL_BROKEN = "The stored sign-in cannot be opened"
 _FAILURE = (
     "Something broke here",
     "The fault is ours, not yours. Nothing was changed by it. Try again, and look into the server's log.",
@@ -86,7 +104,9 @@ class Pages:
         Nothing of its text is shown: it may be meant for others, or hold what nobody should read.
         """
         if isinstance(exc, StoreUnavailable):
-            return self._message(503, *_STORE_UNAVAILABLE, {"Retry-After": "30"})
+            return self._message(503, *_STORE_UNAVAILABLE[exc.outage], {"Retry-After": "30"})
+        if isinstance(exc, SealBroken):
+            return self._message(503, _SEAL_BROKEN, exc.public)
         if isinstance(exc, HTTPException):
             status = exc.status_code
             words = _WORDS.get(status, (HTTPStatus(status).phrase, "The request could not be answered."))

@@ -7,7 +7,7 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from app.errors import StoreUnavailable
+from app.errors import SealBroken, StoreUnavailable
 
 _RETRY_S = "5"  # a store that is restarting is back within a few of these
 
@@ -33,8 +33,9 @@ def problem(status: int, error: str, description: str, headers: Mapping[str, str
 def for_error(exc: Exception) -> Response:
     """Answer for an exception that no route handled. Nothing of an unexpected one's text goes out."""
     if isinstance(exc, StoreUnavailable):
-        why = "The store does not answer. Try again."
-        return problem(503, "temporarily_unavailable", why, {"retry-after": _RETRY_S})
+        return problem(503, "temporarily_unavailable", exc.public, {"retry-after": _RETRY_S})
+    if isinstance(exc, SealBroken):
+        return problem(503, "server_error", exc.public)
     if isinstance(exc, HTTPException):
         phrase = HTTPStatus(exc.status_code).phrase
         return problem(exc.status_code, phrase.lower().replace(" ", "_"), f"{phrase}.", exc.headers)

@@ -22,7 +22,8 @@ def test_the_plain_text_is_not_in_the_record_and_two_seals_differ() -> None:
 
     assert b"refresh-token" not in one
     assert one != two
-    assert one[:1] == b"\x01"
+    assert one[:1] == b"\x02"
+    assert one[1:7].hex() == Keys([NEW]).ids[0]
 
 
 def test_a_record_moved_to_another_name_does_not_open() -> None:
@@ -50,7 +51,9 @@ def test_a_purpose_binds_even_where_two_share_a_key() -> None:
             Sealer([b"k" * 32], purpose).open(sealed, bound_to=name)
 
 
-@pytest.mark.parametrize("at", [0, 1, 12, 13, 20, -1], ids=["format", "nonce", "nonce end", "text", "middle", "tag"])
+@pytest.mark.parametrize(
+    "at", [0, 1, 7, 18, 19, 26, -1], ids=["format", "key id", "nonce", "its end", "text", "middle", "tag"]
+)
 def test_a_record_with_one_bit_changed_does_not_open(at: int) -> None:
     sealer = Keys([NEW]).sealer("connection")
     sealed = bytearray(sealer.seal(b"tokens and more", bound_to="a"))
@@ -61,7 +64,7 @@ def test_a_record_with_one_bit_changed_does_not_open(at: int) -> None:
         sealer.open(bytes(sealed), bound_to="a")
 
 
-@pytest.mark.parametrize("length", [0, 1, 13, 28])
+@pytest.mark.parametrize("length", [0, 1, 6, 7, 19, 34])
 def test_a_record_cut_short_does_not_open(length: int) -> None:
     sealer = Keys([NEW]).sealer("connection")
 
@@ -80,6 +83,39 @@ def test_the_first_secret_seals_and_former_ones_still_open() -> None:
         after.sealer("c").open(old_record, bound_to="a")
     with pytest.raises(SealBroken):
         before.sealer("c").open(new_record, bound_to="a")
+
+
+def test_a_lost_key_is_named_by_an_id_that_is_not_the_key() -> None:
+    lost, held = Keys([OLD]), Keys([NEW])
+    record = lost.sealer("c").seal(b"1", bound_to="a")
+
+    with pytest.raises(SealBroken, match=rf"key {lost.ids[0]}, .*holds {held.ids[0]}.*Nothing was erased") as broken:
+        held.sealer("c").open(record, bound_to="a")
+
+    assert broken.value.missing == lost.ids[0]
+    assert lost.ids[0] in broken.value.public
+    for derived in (lost.derive("c"), OLD):
+        assert derived[:6].hex() != lost.ids[0]
+    assert Keys([NEW, OLD]).ids == (held.ids[0], lost.ids[0])
+
+
+def test_a_record_that_was_changed_is_not_blamed_on_a_missing_key() -> None:
+    sealer = Keys([NEW]).sealer("c")
+    record = sealer.seal(b"tokens", bound_to="a")
+
+    with pytest.raises(SealBroken, match="changed, cut or moved") as broken:
+        sealer.open(record[:-1] + bytes([record[-1] ^ 1]), bound_to="a")
+
+    assert broken.value.missing is None
+
+
+def test_a_record_from_before_ids_were_written_still_opens() -> None:
+    old = Sealer([Keys([OLD]).derive("c")], "c").seal(b"1", bound_to="a")
+
+    assert old[:1] == b"\x01"
+    assert Keys([NEW, OLD]).sealer("c").open(old, bound_to="a") == b"1"
+    with pytest.raises(SealBroken, match="id is not known"):
+        Keys([NEW]).sealer("c").open(old, bound_to="a")
 
 
 def test_derived_keys_differ_by_purpose_and_secret_and_are_not_the_secret() -> None:

@@ -139,8 +139,10 @@ async def test_null_and_empty_text_count_as_left_out() -> None:
         pytest.param(SourceUnreachable("Cut."), "could not be reached", id="SourceUnreachable"),
         pytest.param(SourceChanged("HTML."), "could not be read", id="SourceChanged"),
         pytest.param(TokenRefused(SECRET), "even after renewing", id="TokenRefused"),
-        pytest.param(StoreUnavailable(SECRET), "own store", id="StoreUnavailable"),
-        pytest.param(SealBroken(SECRET), "must sign in again", id="SealBroken"),
+        pytest.param(StoreUnavailable(SECRET), "own store, so nothing was read. The store does", id="StoreUnavailable"),
+        pytest.param(StoreUnavailable(SECRET, outage="full"), "has to make room", id="StoreUnavailable: full"),
+        pytest.param(SealBroken(SECRET, missing="3fa2c1d09b7e"), "its key (3fa2c1d09b7e)", id="SealBroken: no key"),
+        pytest.param(SealBroken(SECRET), "it is damaged. Nothing was erased", id="SealBroken: damaged"),
         pytest.param(VitalsError("Something."), "Something.", id="VitalsError"),
     ],
 )

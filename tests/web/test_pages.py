@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from starlette.exceptions import HTTPException
 
-from app.errors import StoreUnavailable
+from app.errors import SealBroken, StoreUnavailable
 from app.web import pages as pages_module
 from app.web.overview import moment
 from app.web.pages import Pages
@@ -172,6 +172,10 @@ def test_text_stands_out_from_its_ground_in_both_schemes(scheme: int, ink: str, 
         pytest.param(HTTPException(405, "SECRET", {"Allow": "GET"}), 405, "Not that way", id="405"),
         pytest.param(HTTPException(418, "SECRET"), 418, "could not be answered", id="any other"),
         pytest.param(StoreUnavailable("SECRET"), 503, "lets nobody in", id="store"),
+        pytest.param(StoreUnavailable("SECRET", outage="full"), 503, "no room left", id="store full"),
+        pytest.param(StoreUnavailable("SECRET", outage="read_only"), 503, "can read its own", id="store read-only"),
+        pytest.param(StoreUnavailable("SECRET", outage="unusable"), 503, "does not help", id="store unusable"),
+        pytest.param(SealBroken("SECRET", missing="3fa2"), 503, "its key (3fa2) is not", id="sealed under another key"),
         pytest.param(RuntimeError("SECRET"), 500, "The fault is ours", id="bug"),
     ],
 )
