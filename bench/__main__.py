@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import calls, month, size, starting, year
+from bench import calls, load, month, size, starting, year
 from bench.figures import Figure
 
 MEASURES: dict[str, Callable[[Path, int], Iterator[Figure]]] = {
@@ -16,21 +16,29 @@ MEASURES: dict[str, Callable[[Path, int], Iterator[Figure]]] = {
     "start": starting.measure,
     "size": size.measure,
 }
+BY_NAME: dict[str, Callable[[Path, int], Iterator[Figure]]] = {
+    "load": load.measure,
+    "soak": load.soak,
+}
+"""Those that take minutes and the whole machine: run only when they are named."""
 
 
 def main() -> None:
     """Measure what is named."""
+    every = MEASURES | BY_NAME
     parser = argparse.ArgumentParser(prog="python -m bench", description="Figures as ratios; see bench/README.md.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MEASURES)}; all if left out")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(every)}; without, all but {', '.join(BY_NAME)}"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="measurements behind each median (default 5)")
     given = parser.parse_args()
-    if unknown := set(given.names) - MEASURES.keys():
-        parser.error(f"no figure {', '.join(sorted(unknown))}; there are {', '.join(MEASURES)}")
+    if unknown := set(given.names) - every.keys():
+        parser.error(f"no figure {', '.join(sorted(unknown))}; there are {', '.join(every)}")
     load = " ".join(f"{average:.1f}" for average in os.getloadavg())
     print(f"{os.cpu_count()} processors, load {load} before the start, medians of {given.rounds} rounds", flush=True)
     for name in given.names or MEASURES:
         with tempfile.TemporaryDirectory(prefix="vitals-bench-") as folder:
-            for figure in MEASURES[name](Path(folder), given.rounds):
+            for figure in every[name](Path(folder), given.rounds):
                 print(figure.line(), flush=True)
 
 

@@ -23,17 +23,16 @@ def slow_oura(folder: Path, *, latency_s: float) -> Iterator[Child]:
 
 
 @contextmanager
-def vitals(folder: Path, oura_url: str, *command: str, port: int | None = None, **more: str) -> Iterator[Child]:
+def vitals(folder: Path, oura_url: str, *command: str, **more: str) -> Iterator[Child]:
     """Serve the connector with a SQLite store in `folder`.
 
     Args:
         folder: Its data and its log.
         oura_url: Origin of the simulated Oura.
         command: What to run instead of `-m app serve`; its port stands in PORT.
-        port: A free one if left out.
-        more: Further settings.
+        more: Further settings; PORT is a free one if left out.
     """
-    port = port or free_port()
+    port = int(more.get("PORT") or free_port())
     client = Registered()
     env = {
         "PORT": str(port),
