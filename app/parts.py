@@ -60,7 +60,7 @@ def build_parts(
 
     Args:
         settings: As read at the start.
-        now: Unix seconds.
+        now: Unix seconds on this machine; the store may know better.
         http: Used for every call to a source; None makes one for questions and one for tokens.
         store: None chooses what the settings name.
         fetch_document: Fetches the metadata document of an app; None goes over the network, with every check.
@@ -73,6 +73,7 @@ def build_parts(
     http = http or outgoing()
     redis_url = settings.redis_url.get_secret_value() or None
     store = store or choose_store(data_dir=settings.data_dir, redis_url=redis_url, now=now)
+    now = store.now  # what one machine writes, another reads: all of them go by one clock
     secrets = [key.get_secret_value() for key in settings.secret_key] or [kept_in(settings.data_dir)]
     keys = Keys([secret.encode() for secret in secrets])
     connections = Connections(store, keys)

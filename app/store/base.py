@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
+from app.store.findings import Finding
+
 
 class Store(Protocol):
     """Small byte records by key, shared by every process that uses the same store.
@@ -11,6 +13,9 @@ class Store(Protocol):
     A record written with `ttl_s` is gone for every method once that time has passed. Every method raises
     `StoreUnavailable` when the store cannot be reached; none of them returns a guess.
     """
+
+    def now(self) -> float:
+        """Return unix seconds, on the clock that every process with this store shares; good after the first `ping`."""
 
     async def get(self, key: str) -> bytes | None:
         """Return the record, or None."""
@@ -44,6 +49,13 @@ class Store(Protocol):
 
     async def ping(self) -> None:
         """Return if the store answers."""
+
+    async def examine(self) -> list[Finding]:
+        """Use every primitive once, and return what whoever runs this should know about where records are kept.
+
+        Raises:
+            StoreUnavailable: Something that is needed does not work; `outage` says whether it can pass by itself.
+        """
 
     async def aclose(self) -> None:
         """Give back connections."""

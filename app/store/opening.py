@@ -22,7 +22,7 @@ def choose_store(*, data_dir: Path | None, redis_url: str | None, now: Callable[
     if redis_url:
         from app.store.redis import RedisStore  # noqa: PLC0415 -- a tenth of a second, for the few that need it
 
-        return RedisStore(redis_url, now=now)
+        return RedisStore(redis_url, now=now, by_server_clock=True)
     if data_dir:
         return SqliteStore(data_dir / FILE_NAME, now=now)
     raise SettingsError("No store: set DATA_DIR to a folder (like ./data), or REDIS_URL.")

@@ -24,7 +24,7 @@ class SqliteStore:
     """A `Store` in one file. Belongs to one event loop; another thread or process opens the path for itself."""
 
     def __init__(self, path: Path, *, now: Callable[[], float]) -> None:
-        self._now = now
+        self.now = now  # processes on one machine share its clock
         self._swept_at = now()
         self._writer = SqliteFile(path)
         self._reader = SqliteFile(path, readonly=True)
@@ -34,7 +34,7 @@ class SqliteStore:
     async def get(self, key: str) -> bytes | None:
         """See `Store.get`."""
         sql = f"SELECT value FROM records WHERE key = :key AND {_ALIVE}"  # noqa: S608 - a constant
-        parameters = {"key": key, "now": self._now()}
+        parameters = {"key": key, "now": self.now()}
         rows = self._lookup.at_once(sql, parameters)
         if rows is None:
             rows, _ = await self._reader.run(sql, parameters)
@@ -53,7 +53,7 @@ class SqliteStore:
         self, key: str, expected: bytes | None, value: bytes, *, ttl_s: float | None = None
     ) -> bool:
         """See `Store.compare_and_set`."""
-        parameters = {"key": key, "value": value, "until": self._until(ttl_s), "now": self._now()}
+        parameters = {"key": key, "value": value, "until": self._until(ttl_s), "now": self.now()}
         if expected is None:  # an expired row is no record, so it may be written over
             _, changed = await self._writer.run(
                 "INSERT INTO records VALUES (:key, :value, :until)"
@@ -74,7 +74,7 @@ class SqliteStore:
         """See `Store.take`."""
         rows, _ = await self._writer.run(
             f"DELETE FROM records WHERE key = :key AND {_ALIVE} RETURNING value",  # noqa: S608 - a constant
-            {"key": key, "now": self._now()},
+            {"key": key, "now": self.now()},
         )
         return rows[0][0] if rows else None
 
@@ -89,7 +89,7 @@ class SqliteStore:
             rows, _ = await self._reader.run(
                 f"SELECT key, value FROM records WHERE key {compare} :after AND {_ALIVE}"  # noqa: S608 - constants
                 f" ORDER BY key LIMIT {_SCAN_ROWS}",
-                {"after": after, "now": self._now()},
+                {"after": after, "now": self.now()},
             )
             for key, value in rows:
                 if not key.startswith(prefix):
@@ -114,11 +114,11 @@ class SqliteStore:
         await self._writer.aclose()
 
     def _until(self, ttl_s: float | None) -> float | None:
-        return None if ttl_s is None else self._now() + ttl_s
+        return None if ttl_s is None else self.now() + ttl_s
 
     async def _sweep(self) -> None:
         """Delete what has expired, now and then. Nobody sees such rows anyway; this only gives the space back."""
-        now = self._now()
+        now = self.now()
         if now - self._swept_at >= _SWEEP_S:
             self._swept_at = now
             with suppress(StoreUnavailable):  # what it follows is written, and must not be reported as failed
@@ -132,7 +132,7 @@ class SqliteStore:
             " ON CONFLICT (name) DO UPDATE"
             " SET holder = excluded.holder, fence = excluded.fence, expires_at = excluded.expires_at"
             " WHERE leases.expires_at <= :now RETURNING fence",
-            {"name": name, "holder": holder, "until": self._now() + ttl_s, "now": self._now()},
+            {"name": name, "holder": holder, "until": self.now() + ttl_s, "now": self.now()},
             then="UPDATE fences SET last = last + 1",
         )
         return rows[0][0] if rows else None
