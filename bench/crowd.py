@@ -173,7 +173,7 @@ async def sign_in_all(
     Args:
         app: A registered app, without tokens.
         clients: How many.
-        questions: They are shared out in turn.
+        questions: They are shared out in turn; both owners ask each, or a mix-up of owners would not be seen.
         expected: By owner and number of question.
         ports: The processes.
     """
@@ -181,7 +181,7 @@ async def sign_in_all(
 
     async def one(number: int) -> Client:
         who = ("owner", "stranger")[number % 2]
-        which = number % len(questions)
+        which = number // 2 % len(questions)
         async with places, httpx2.AsyncClient(trust_env=False, timeout=LIMIT_S, headers=_from(number)) as browser:
             own = replace(app, http=httpx2.AsyncClient(trust_env=False, timeout=LIMIT_S, headers=_from(number)))
             await sign_in(own, browser, _silently, who=who)
