@@ -1,5 +1,6 @@
 """The owner's data in plain words: what the consent page says will be read, and what each of Oura's scopes unlocks."""
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 
@@ -28,6 +29,11 @@ AREAS = (
     Area("Email address", "to make sure that it is you who signs in", ("email",)),
     Area("Ring", "model, size, colour, firmware, battery", ("ring_configuration",)),
 )
+
+
+def asked_for(scopes: AbstractSet[str]) -> tuple[Area, ...]:
+    """Return the areas that a sign-in with these of Oura's scopes can open."""
+    return tuple(area for area in AREAS if not scopes.isdisjoint(area.scopes))
 
 
 def unlocked_by(scope: str) -> str:

@@ -1,8 +1,10 @@
 """What arrives at /authorize → a validated `AuthorizationRequest`, or an error for a page or for the app.
 
 Until the client is known and the redirect URI is one of its own, an error is only ever shown, never sent anywhere.
+After that it goes to the app by itself only where that is sure to harm nobody: anyone may register an address, and a
+link that needs no sign-in would lead from this host to it.
 
-Source: RFC 6749 section 4.1.2.1, RFC 7636 section 4.4.1, RFC 8707 section 2, RFC 9207.
+Source: RFC 6749 section 4.1.2.1, RFC 7636 section 4.4.1, RFC 8707 section 2, RFC 9207, RFC 9700 section 4.11.2.
 """
 
 from collections.abc import Sequence
@@ -12,9 +14,10 @@ from authlib.oauth2.rfc6749 import InvalidRequestError, OAuth2Error, Unsupported
 
 from app.authserver.bridge import FormRequest
 from app.authserver.cimd import BadDocument
+from app.authserver.pinned import is_well_known
 from app.authserver.protocol import InvalidTargetError, Protocol, Rooms
 from app.authserver.records import AuthorizationRequest, BadAuthorization, Client
-from app.authserver.redirects import error_location
+from app.authserver.redirects import error_location, stays_on_this_computer
 
 MAX_STATE_CHARS = 4096  # it travels back in a Location header; servers in between stop at 8 kB
 _ONCE = ("response_type", "scope", "state", "code_challenge", "code_challenge_method", "response_mode")
@@ -63,13 +66,18 @@ class Authorizations:
                 "The app did not name exactly one redirect URI that it has registered, so nothing is sent there. "
                 "Connect again from the app; if that does not help, remove the connection there and add it anew.",
             )
-        states = _all(params, "state", empty=True)
+        states = _all(params, "state")
         state = states[0] if len(states) == 1 and len(states[0]) <= MAX_STATE_CHARS else None
         try:
             scopes, challenge = self._check(params, client)
         except OAuth2Error as error:
             back = error_location(_Back(redirects[0], state), error.error, error.get_error_description(), self._issuer)
-            raise BadAuthorization(error.error, error.get_error_description(), redirect_location=back) from None
+            raise BadAuthorization(
+                error.error,
+                error.get_error_description(),
+                redirect_location=back,
+                follow=stays_on_this_computer(redirects[0]) or is_well_known(redirects[0]),
+            ) from None
         return AuthorizationRequest(client, redirects[0], state, scopes, self._rooms.resource.uri, challenge)
 
     async def _client(self, ids: list[str]) -> Client:

@@ -12,10 +12,10 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.authserver.areas import AREAS
+from app.authserver.areas import AREAS, asked_for
 from app.authserver.authorizations import Authorizations
 from app.authserver.browser import BrowserCookie, FormTokens, from_own_page, go, read_form
-from app.authserver.consent import describe
+from app.authserver.consent import describe, destination
 from app.authserver.records import AuthorizationRequest, BadAuthorization
 from app.authserver.redirects import error_location
 from app.authserver.zones import BadZone, parse_zone
@@ -55,8 +55,9 @@ class Authorize:
         public_url: str,
         issuer: str,
         fixed_zone: str | None,
-        sandbox: bool,
+        scopes: tuple[str, ...] | None,
     ) -> None:
+        """Wire it. `scopes` is what is asked of Oura, in its own names; None in the sandbox, where nobody signs in."""
         self._authorizations = authorizations
         self._browser = browser
         self._tokens = tokens
@@ -65,7 +66,8 @@ class Authorize:
         self._public_url = public_url
         self._issuer = issuer
         self._fixed_zone = fixed_zone
-        self._sandbox = sandbox
+        self._scopes = scopes
+        self._areas = AREAS if scopes is None else asked_for(frozenset(scopes))
 
     async def show(self, request: Request) -> Response:
         """GET: the consent page."""
@@ -145,22 +147,37 @@ class Authorize:
             status=400 if notice else 200,
             asker=describe(asked.client, asked.redirect_uri),
             redirect_uri=asked.redirect_uri,
-            areas=AREAS,
+            areas=self._areas,
+            scopes=self._scopes,
             request=encoded,
             csrf=self._tokens.issue(_PURPOSE, secret, [encoded]),
             fixed_zone=self._fixed_zone,
             typed_zone=typed_zone,
             notice=notice,
-            sandbox=self._sandbox,
+            sandbox=self._scopes is None,
         )
         self._browser.set(page, secret)
         return page
 
     def _not_valid(self, bad: BadAuthorization) -> Response:
-        """Tell the app where that is safe, else the person: an unproven redirect URI is never followed."""
-        if bad.redirect_location is not None:
+        """Tell the app where that is safe, else the person: an unproven redirect URI is never followed.
+
+        Nor is one that any stranger could have registered: nobody has signed in or agreed to anything yet, so an
+        automatic answer would let a link to us lead to a page of theirs.
+        """
+        if bad.redirect_location is not None and bad.follow:
             return go(bad.redirect_location)
-        return self._refuse(400, "This app's request cannot be answered", str(bad))
+        title = "This app's request cannot be answered"
+        if bad.redirect_location is None:
+            return self._refuse(400, title, str(bad))
+        return self._render(
+            "message.html",
+            status=400,
+            title=title,
+            text=str(bad),
+            back=bad.redirect_location,
+            back_to=destination(bad.redirect_location).name,
+        )
 
     def _refuse(self, status: int, title: str, text: str) -> Response:
         return self._render("message.html", status=status, title=title, text=text)

@@ -95,6 +95,11 @@ def fingerprint(value: str) -> str:
     return hashlib.sha256(value.encode()).hexdigest()
 
 
+def remembers(remembered: str, value: str) -> bool:
+    """Say whether a fingerprint is that of this value, in the same time whatever the answer."""
+    return hmac.compare_digest(remembered.encode(), fingerprint(value).encode())
+
+
 def from_own_page(request: Request, public_url: str) -> bool:
     """Say whether a POST was sent by a page of ours.
 

@@ -16,7 +16,7 @@ from app.authserver import refusals
 from app.authserver.attempts import Attempt, Attempts, Found
 from app.authserver.authorizations import Authorizations
 from app.authserver.authorize import Render
-from app.authserver.browser import BrowserCookie, fingerprint, go
+from app.authserver.browser import BrowserCookie, go, remembers
 from app.authserver.codes import Codes
 from app.authserver.owner_session import OwnerSessions
 from app.authserver.records import AuthorizationRequest, BadAuthorization
@@ -65,7 +65,7 @@ class Callback:
                 "It was not started here, or more than ten minutes ago. Start again from your app.",
             )
         secret = self.browser.read(request)
-        if secret is None or fingerprint(secret) != found.attempt.browser:
+        if secret is None or not remembers(found.attempt.browser, secret):
             return self._message(
                 403,
                 "This sign-in was started in another browser",

@@ -11,7 +11,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.authserver.browser import BrowserCookie, fingerprint
+from app.authserver.browser import BrowserCookie, fingerprint, remembers
 from app.errors import SealBroken
 from app.store.base import Store
 from app.store.crypto import Keys
@@ -74,7 +74,7 @@ class OwnerSessions:
             record = orjson.loads(self._sealer.open(raw, bound_to=key))
         except SealBroken:  # begun under a SECRET_KEY that is gone
             return None
-        mine = record["browser"] == fingerprint(browser) and record["ends_at"] > self._now()
+        mine = remembers(record["browser"], browser) and record["ends_at"] > self._now()
         return OwnerSession(record["owner"], value) if mine and record["owner"] in self._owners else None
 
     async def end(self, response: Response, session: OwnerSession) -> None:

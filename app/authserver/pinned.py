@@ -6,7 +6,9 @@ all. A copy is used only when there is neither a fetched document nor an earlier
 Source: the documents as published in autumn 2026; `tests/authserver/test_cimd.py` holds them against our own rules.
 """
 
-PINNED: dict[str, dict[str, object]] = {
+from typing import Any
+
+PINNED: dict[str, dict[str, Any]] = {
     "https://claude.ai/oauth/mcp-oauth-client-metadata": {
         "client_name": "Claude",
         "redirect_uris": [
@@ -36,3 +38,8 @@ PINNED: dict[str, dict[str, object]] = {
         "token_endpoint_auth_method": "none",
     },
 }
+
+
+def is_well_known(redirect_uri: str) -> bool:
+    """Say whether a redirect URI belongs to one of these apps, whoever registered it."""
+    return any(redirect_uri in document["redirect_uris"] for document in PINNED.values())

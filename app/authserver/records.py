@@ -60,8 +60,8 @@ class AuthorizationRequest:
 class BadAuthorization(CallerError):
     """An authorization request that cannot go on.
 
-    `redirect_location` is None while client or redirect URI are not proven: then only a page may be shown. `follow` says
-    whether the browser may be sent there at once; else the person decides.
+    `redirect_location` is None while client or redirect URI are not proven: then only a page may be shown. `follow`
+    says whether the browser may be sent there at once; else the person decides.
     """
 
     def __init__(

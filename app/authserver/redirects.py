@@ -104,6 +104,11 @@ def redirect_matches(registered: str, requested: str) -> bool:
     return (ours[1], ours[3]) == (theirs[1], theirs[3])
 
 
+def stays_on_this_computer(redirect_uri: str) -> bool:
+    """Say whether an accepted redirect URI leads to a program on the computer that the browser runs on."""
+    return redirect_uri == CURSOR_REDIRECT or urlsplit(redirect_uri).hostname in LOOPBACK_HOSTS
+
+
 def success_location(request: Destination, code: str, issuer: str) -> str:
     """Return the address that hands the app its code, with `state` as it was sent and `iss` exactly once."""
     return _location(request, [("code", code)], issuer)

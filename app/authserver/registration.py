@@ -16,6 +16,7 @@ from app.authserver.redirects import MAX_REDIRECTS, BadRedirect, check_redirect
 from app.errors import BadRequest
 
 NAME_MAX_CHARS = 200
+_NAME_REFUSED_CHARS = 1_000  # what is as long as this is no name; between the two an honest one is only cut
 GRANT_TYPES = ("authorization_code", "refresh_token")
 RESPONSE_TYPES = ("code",)
 
@@ -72,13 +73,18 @@ def client_name(metadata: Mapping[str, object]) -> str:
     """Return the name an app gives itself, without invisible characters and cut to `NAME_MAX_CHARS`; "" if none.
 
     Raises:
-        BadMetadata: It is not text.
+        BadMetadata: It is not text, or far too long.
     """
     name = metadata.get("client_name")
     if name is None:
         return ""
     if not isinstance(name, str):
         raise BadMetadata("invalid_client_metadata", "client_name must be text.")
+    if len(name) > _NAME_REFUSED_CHARS:
+        raise BadMetadata(
+            "invalid_client_metadata",
+            f"client_name has {len(name)} characters; at most {_NAME_REFUSED_CHARS} are accepted.",
+        )
     return "".join(each for each in name if each.isprintable()).strip()[:NAME_MAX_CHARS]
 
 

@@ -17,6 +17,7 @@ from app.authserver.server import AuthServer
 from app.identity import SANDBOX_OWNER
 from app.sources.oura.account import Account
 from app.sources.oura.oauth import OuraOAuth
+from app.sources.oura.scopes import bare
 from app.store.base import Store
 from app.store.crypto import Keys
 from app.vault.connections import Connections
@@ -76,7 +77,7 @@ class SignIn:
             public_url=public_url,
             issuer=public_url,
             fixed_zone=timezone,
-            sandbox=oauth is None,
+            scopes=None if oauth is None else tuple(bare(scope) for scope in oauth.scopes),
         )
         self._callback = None
         if oauth is not None:

@@ -62,7 +62,7 @@ class OuraOAuth:
         self._authorize_url = authorize_url
         self._token_urls = token_urls
         self._revoke_urls = revoke_urls
-        self._scopes = scopes
+        self.scopes = scopes
         self._redirect_uri = redirect_uri
 
     def authorize_url(self, state: str) -> str:
@@ -75,7 +75,7 @@ class OuraOAuth:
                 "response_type": "code",
                 "client_id": self._client_id,
                 "redirect_uri": self._redirect_uri,
-                "scope": " ".join(self._scopes),
+                "scope": " ".join(self.scopes),
                 "state": state,
             }
         )
