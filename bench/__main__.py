@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import calls, load, month, size, starting, year
+from bench import calls, load, month, scale, size, starting, year
 from bench.figures import Figure
 
 MEASURES: dict[str, Callable[[Path, int], Iterator[Figure]]] = {
@@ -17,6 +17,7 @@ MEASURES: dict[str, Callable[[Path, int], Iterator[Figure]]] = {
     "size": size.measure,
 }
 BY_NAME: dict[str, Callable[[Path, int], Iterator[Figure]]] = {
+    "scale": scale.measure,
     "load": load.measure,
     "soak": load.soak,
 }

@@ -37,7 +37,7 @@ def measure(folder: Path, rounds: int) -> Iterator[Figure]:
 
 
 def _rate(port: int, request: bytes) -> float:
-    return requests_per_s(port, request, seconds=SECONDS, connections=CONNECTIONS)
+    return requests_per_s(port, request=request, seconds=SECONDS, connections=CONNECTIONS)
 
 
 def _spread(ratios: list[float]) -> str:

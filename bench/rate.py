@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from collections.abc import Sequence
 
 import uvloop
 
@@ -40,19 +41,27 @@ def call(host: str | int, *, era: str, tool: str, token: str, arguments: dict[st
     return f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body
 
 
-def requests_per_s(port: int, request: bytes, *, seconds: float, connections: int) -> float:
+def requests_per_s(*ports: int, request: bytes, seconds: float, connections: int) -> float:
     """Return how many were answered in a second.
+
+    Args:
+        ports: Of the processes; connections are shared out among them in turn.
+        request: As it stands on the wire.
+        seconds: How long.
+        connections: How many are kept, each with one request at a time.
 
     Raises:
         RuntimeError: An answer was no result of a tool.
     """
-    return uvloop.run(_measure(port, request, seconds=seconds, connections=connections))
+    return uvloop.run(_measure(ports, request, seconds=seconds, connections=connections))
 
 
-async def _measure(port: int, request: bytes, *, seconds: float, connections: int) -> float:
+async def _measure(ports: Sequence[int], request: bytes, *, seconds: float, connections: int) -> float:
     began = time.perf_counter()
     until = began + seconds
-    counts = await asyncio.gather(*(_one_after_another(port, request, until) for _ in range(connections)))
+    counts = await asyncio.gather(
+        *(_one_after_another(ports[number % len(ports)], request, until) for number in range(connections))
+    )
     return sum(counts) / (time.perf_counter() - began)
 
 

@@ -43,6 +43,11 @@ class Child:
         rss: int = psutil.Process(self.popen.pid).memory_info().rss
         return rss / 2**20
 
+    def cpu_s(self) -> float:
+        """Return the processor time it has used so far, in seconds."""
+        times = psutil.Process(self.popen.pid).cpu_times()
+        return float(times.user + times.system)
+
 
 @contextmanager
 def child(*command: str, port: int, env: Mapping[str, str], folder: Path) -> Iterator[Child]:

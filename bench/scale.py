@@ -1,0 +1,118 @@
+"""Past one process: two on one Redis against one, what a call asks of Redis, and what is kept in it."""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import anyio
+import httpx2
+
+from app.demo.walk import App, discover, sign_in
+from bench.connector import connected, vitals
+from bench.figures import Figure, at_least, at_most, middle, said
+from bench.rate import ERAS, call, requests_per_s
+from bench.redis import Redis, redis
+from bench.running import Child, child, free_port
+
+SECONDS, CONNECTIONS = 3.0, 32
+GRANTS, CALLS = 60, 200
+
+
+def measure(folder: Path, rounds: int) -> Iterator[Figure]:
+    """Measure on one Redis, in turn."""
+    with ExitStack() as held:
+        store = held.enter_context(redis(folder))
+        port = free_port()
+        oura = held.enter_context(child("-m", "bench.faulty_oura", str(port), port=port, env={}, folder=folder))
+        ports = free_port(), free_port()
+        more = {
+            "PUBLIC_URL": f"http://127.0.0.1:{ports[0]}",
+            "REDIS_URL": store.url,
+            "SECRET_KEY": secrets.token_urlsafe(32),
+        }
+        one, two = (held.enter_context(vitals(folder, oura.url, PORT=str(each), **more)) for each in ports)
+        app = connected(one)
+        yield from _rates((one, two), app, rounds)
+        yield from anyio.run(_requests, store, app)
+        yield anyio.run(_size, store, one)
+
+
+def _rates(processes: Sequence[Child], app: App, rounds: int) -> Iterator[Figure]:
+    """Compare one process with two, both behind one name, by calls that ask nothing of Oura."""
+    request = _wire(app, "health_check")
+    ratios, rates, costs = [], [], []
+    for _round in range(rounds):
+        alone, alone_s = _rate(processes[:1], request)
+        both, both_s = _rate(processes, request)
+        ratios.append(both / alone)
+        rates.append((alone, both))
+        costs.append((alone_s / alone, both_s / both))
+    (alone, both), (alone_s, both_s) = ([middle(each) for each in zip(*seen, strict=True)] for seen in (rates, costs))
+    details = f"{both:.0f} against {alone:.0f} calls/s, {min(ratios):.2f} to {max(ratios):.2f}, {rounds} rounds"
+    yield at_least("two processes on one Redis, calls/s of one", middle(ratios), 1.7, details)
+    details = f"{both_s * 1000:.2f} against {alone_s * 1000:.2f} ms of processor time a call"
+    yield at_least("…, as processor time says for processors of their own", 2 * alone_s / both_s, 1.7, details)
+
+
+def _rate(processes: Sequence[Child], request: bytes) -> tuple[float, float]:
+    """Return calls a second, and the processor time that the processes used in a second."""
+    before = sum(process.cpu_s() for process in processes)
+    ports = [process.port for process in processes]
+    rate = requests_per_s(*ports, request=request, seconds=SECONDS, connections=CONNECTIONS)
+    return rate, (sum(process.cpu_s() for process in processes) - before) / SECONDS
+
+
+async def _requests(store: Redis, app: App) -> list[Figure]:
+    """Count what Redis is asked for a call, by a kept connection of an app that renews nothing."""
+    found = []
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as http:
+        app.http = http
+        for tool, arguments in (
+            ("health_check", {}),
+            ("health_query", {"collection": "daily_activity", "start": "2026-03-01", "end": "2026-03-02"}),
+        ):
+            await app.ask(tool, **arguments)
+            before = store.info("commandstats")
+            for _ in range(CALLS):
+                await app.ask(tool, **arguments)
+            asked = _since(before, store.info("commandstats"))
+            details = ", ".join(f"{n / CALLS:.2f} {name}" for name, n in asked.items() if n * 100 > CALLS)
+            found.append(at_most(f"requests to Redis for a {tool}", sum(asked.values()) / CALLS, 2, details, ""))
+    return found
+
+
+def _since(before: dict[str, str], after: dict[str, str]) -> dict[str, int]:
+    def calls(info: dict[str, str], name: str) -> int:
+        return int(info[name].partition("calls=")[2].partition(",")[0]) if name in info else 0
+
+    counted = {name: calls(after, name) - calls(before, name) for name in after if name != "cmdstat_info"}
+    return {name.removeprefix("cmdstat_"): n for name, n in counted.items() if n}
+
+
+async def _size(store: Redis, process: Child) -> Figure:
+    """Measure what one more app with a sign-in of its own takes in Redis."""
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as http:
+        app = await discover(http, f"{process.url}/mcp", _silently)
+        await sign_in(app, http, _silently)
+        before = int(store.info("memory")["used_memory"])
+        for _ in range(GRANTS):
+            http.cookies.clear()
+            await sign_in(app, http, _silently)
+        bytes_each = (int(store.info("memory")["used_memory"]) - before) / GRANTS
+        before = int(store.info("memory")["used_memory"])
+        for _ in range(GRANTS):
+            await app.token(grant_type="refresh_token", refresh_token=app.refresh_token)
+        renewed = (int(store.info("memory")["used_memory"]) - before) / GRANTS
+    return said(
+        "kept in Redis for one more sign-in", bytes_each / 1024, f"{renewed / 1024:.2f} kB for each refresh", "kB"
+    )
+
+
+def _wire(app: App, tool: str) -> bytes:
+    host = httpx2.URL(app.mcp_url).netloc.decode()
+    return call(host, era=ERAS[0], tool=tool, token=app.access_token)
+
+
+def _silently(_line: str) -> None:
+    """Say nothing."""
