@@ -31,6 +31,7 @@ FIELDS = frozenset(
 )  # fmt: skip
 _OF_STRUCTLOG = frozenset({"event", "level", "timestamp"})
 _LONGEST_VALUE = 200
+_LONGEST_REASON = 500  # our own sentences: what happened, and what to do
 _OUR_CODE = str(Path(__file__).parent) + os.sep
 
 Log = structlog.typing.FilteringBoundLogger
@@ -79,7 +80,11 @@ def configure(
 
 def only_allowed(_logger: object, _method: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
     """Drop every field that is not in `FIELDS`, and say which names were dropped."""
-    kept = {key: _plain(value) for key, value in event.items() if key in FIELDS or key in _OF_STRUCTLOG}
+    kept = {
+        key: _plain(value, _LONGEST_REASON if key == "reason" else _LONGEST_VALUE)
+        for key, value in event.items()
+        if key in FIELDS or key in _OF_STRUCTLOG
+    }
     if unknown := sorted(event.keys() - kept.keys()):
         kept["dropped"] = ",".join(unknown)[:_LONGEST_VALUE]
     return kept
@@ -129,11 +134,11 @@ class _FromStandardLibrary(logging.Handler):
         structlog.get_logger().log(max(record.levelno, logging.DEBUG), event, **fields)
 
 
-def _plain(value: object) -> str | int | float | bool | None:
+def _plain(value: object, longest: int) -> str | int | float | bool | None:
     """Keep plain values; of text one short line without a query string; of anything else its type."""
     if isinstance(value, bool | int | float | None):
         return value
     if not isinstance(value, str):
         return type(value).__name__
-    line = " ".join(value.split())[:_LONGEST_VALUE]
+    line = " ".join(value.split())[:longest]
     return line.split("?", 1)[0] if "://" in line or line.startswith("/") else line

@@ -50,8 +50,11 @@ class Store(Protocol):
     async def ping(self) -> None:
         """Return if the store answers."""
 
-    async def examine(self) -> list[Finding]:
-        """Use every primitive once, and return what whoever runs this should know about where records are kept.
+    async def examine(self, *, thorough: bool) -> list[Finding]:
+        """Use what is needed once, and return what whoever runs this should know about where records are kept.
+
+        Args:
+            thorough: Also what takes a moment, such as reading a whole file.
 
         Raises:
             StoreUnavailable: Something that is needed does not work; `outage` says whether it can pass by itself.

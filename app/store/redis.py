@@ -164,7 +164,7 @@ class RedisStore:
         async with self._answered():
             await self._redis.ping()
 
-    async def examine(self) -> list[Finding]:
+    async def examine(self, *, thorough: bool) -> list[Finding]:  # noqa: ARG002 - there is no less thorough way
         """See `Store.examine`."""
         key = f"examined:{secrets.token_hex(8)}"  # every command that this store uses, once
         await self.put(key, b"1", ttl_s=_EXAMINED_S)
@@ -215,7 +215,7 @@ class RedisStore:
             yield
         except (RedisError, OSError, TimeoutError) as exc:
             failure = unavailable(exc)
-            self._outages.failed(failure)
+            self._outages.failed(failure, wrote=wrote)
             if failure.outage in {"unreachable", "read_only"}:
                 # The other connections lead to the same server, and it may not be the primary any more: the next call
                 # looks its name up again.

@@ -7,16 +7,20 @@ the request's time. It happens on the event loop, over a connection that never w
 Lifetimes, of records and of leases, are measured with the injected clock; processes on one machine share it.
 """
 
+import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 
 from app.errors import StoreUnavailable
+from app.store.findings import Finding
 from app.store.leasing import Leases
+from app.store.outages import Outages
 from app.store.sqlite_file import SqliteFile
 
 _SWEEP_S = 300.0
 _SCAN_ROWS = 200
+_EXAMINED_S = 5.0
 _ALIVE = "(expires_at IS NULL OR expires_at > :now)"
 
 
@@ -26,9 +30,10 @@ class SqliteStore:
     def __init__(self, path: Path, *, now: Callable[[], float]) -> None:
         self.now = now  # processes on one machine share its clock
         self._swept_at = now()
-        self._writer = SqliteFile(path)
-        self._reader = SqliteFile(path, readonly=True)
-        self._lookup = SqliteFile(path, readonly=True, patient=False)
+        outages = Outages()
+        self._writer = SqliteFile(path, outages=outages)
+        self._reader = SqliteFile(path, outages=outages, readonly=True)
+        self._lookup = SqliteFile(path, outages=outages, readonly=True, patient=False)
         self._leases = Leases(self._lease_attempt, self._lease_give_back)
 
     async def get(self, key: str) -> bytes | None:
@@ -38,6 +43,7 @@ class SqliteStore:
         rows = self._lookup.at_once(sql, parameters)
         if rows is None:
             rows, _ = await self._reader.run(sql, parameters)
+            await self._lookup.mend()
         return rows[0][0] if rows else None
 
     async def put(self, key: str, value: bytes, *, ttl_s: float | None = None) -> None:
@@ -106,6 +112,17 @@ class SqliteStore:
     async def ping(self) -> None:
         """See `Store.ping`."""
         await self._reader.run("SELECT 1 FROM records LIMIT 1", {})
+
+    async def examine(self, *, thorough: bool) -> list[Finding]:
+        """See `Store.examine`."""
+        key = f"examined:{secrets.token_hex(8)}"
+        await self.put(key, b"1", ttl_s=_EXAMINED_S)
+        await self.take(key)
+        if thorough:
+            said, _ = await self._reader.run("PRAGMA quick_check(1)", {})
+            if said != [("ok",)]:
+                return [Finding("bad", "The file in DATA_DIR is damaged inside. Restore it from a copy.")]
+        return [Finding("good", "The file in DATA_DIR is private and can be written.")]
 
     async def aclose(self) -> None:
         """See `Store.aclose`."""

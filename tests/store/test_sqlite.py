@@ -26,11 +26,10 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def make(path: Path, content: bytes = b"", *, folder: int = 0o755) -> None:
+def make(path: Path, content: bytes = b"") -> None:
     path.parent.mkdir(exist_ok=True)
-    path.parent.chmod(folder)
     path.write_bytes(content)
-    path.chmod(0o644)
+    path.chmod(0o600)
 
 
 def holds(path: Path, needle: bytes) -> bool:
@@ -52,16 +51,36 @@ async def test_only_the_owner_can_read_the_folder_and_every_file(path: Path, clo
         os.umask(former)
 
 
-async def test_a_file_that_others_could_read_is_closed_to_them_and_a_folder_left_alone(
-    tmp_path: Path, clock: Clock
+@pytest.mark.parametrize("name", ["vitals.sqlite3", "vitals.sqlite3-wal", "vitals.sqlite3-shm"])
+@pytest.mark.parametrize("others", [0o640, 0o604, 0o620, 0o602])
+async def test_a_file_that_others_could_read_or_write_is_refused_with_the_command_that_closes_it(
+    tmp_path: Path, clock: Clock, name: str, others: int
 ) -> None:
-    path = tmp_path / "vitals.sqlite3"
-    make(path, folder=0o755)
+    for each in ("vitals.sqlite3", name):
+        make(tmp_path / each)
+    (tmp_path / name).chmod(others)
 
-    await SqliteStore(path, now=clock).aclose()
+    with pytest.raises(StoreUnavailable, match=rf"{name} in DATA_DIR can be read .*mode 0{others:o}.*chmod 600") as no:
+        SqliteStore(tmp_path / "vitals.sqlite3", now=clock)
 
-    assert mode(path) == 0o600
-    assert mode(tmp_path) == 0o755
+    assert no.value.outage == "unusable"
+    assert mode(tmp_path / name) == others, "what was open is for its owner to see, not for us to hide"
+
+
+@pytest.mark.parametrize(("folder", "opens"), [(0o755, True), (0o2775, True), (0o1777, True), (0o777, False)])
+async def test_a_folder_may_be_readable_as_the_root_of_a_volume_is_but_not_writable_by_everybody(
+    tmp_path: Path, clock: Clock, folder: int, opens: bool
+) -> None:
+    os.chmod(tmp_path, folder)  # noqa: PTH101 - in an async test Path.chmod is taken for blocking
+
+    if opens:
+        await SqliteStore(tmp_path / "vitals.sqlite3", now=clock).aclose()
+    else:
+        with pytest.raises(StoreUnavailable, match="chmod o-w"):
+            SqliteStore(tmp_path / "vitals.sqlite3", now=clock)
+        await SqliteStore(tmp_path / "inside" / "vitals.sqlite3", now=clock).aclose()
+
+    assert mode(tmp_path) == folder
 
 
 async def test_a_commit_survives_a_power_cut_and_what_is_deleted_is_overwritten_by_the_settings_of_the_file(

@@ -1,0 +1,114 @@
+"""What redis-py's failures mean for us, in words that name neither the address nor the password."""
+
+import socket
+import ssl
+from collections.abc import Iterator
+
+from redis.asyncio.sentinel import MasterNotFoundError
+from redis.exceptions import (
+    AuthenticationError,
+    AuthorizationError,
+    BusyLoadingError,
+    ClusterCrossSlotError,
+    ClusterDownError,
+    LockError,
+    MasterDownError,
+    MovedError,
+    NoPermissionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    ResponseError,
+)
+
+from app.errors import StoreUnavailable
+
+
+def unavailable(exc: BaseException) -> StoreUnavailable:
+    """Return our error for one of redis-py's. Its own text is not used: it quotes the address."""
+    name = type(exc).__name__
+    if isinstance(exc, OutOfMemoryError):
+        return StoreUnavailable(
+            "Redis is full (OOM): it refuses to write. Raise its maxmemory or make room; reading goes on.",
+            outage="full",
+        )
+    if isinstance(exc, ReadOnlyError) or str(exc) == _DEMOTED:
+        return StoreUnavailable(
+            "Redis is a replica and takes no writes (READONLY): it was demoted, or REDIS_URL does not lead to the "
+            "primary. Connections are made anew until one does.",
+            outage="read_only",
+        )
+    if isinstance(exc, AuthenticationError | AuthorizationError):
+        return _unusable(f"Redis refuses the user or password in REDIS_URL ({name}). Put the right ones there.")
+    if isinstance(exc, NoPermissionError):
+        return _unusable(
+            "Redis does not let the user in REDIS_URL do what vitals needs (NOPERM). Give it the rights that "
+            "deploy/STORAGE.md lists."
+        )
+    if isinstance(exc, MovedError | ClusterCrossSlotError):
+        return _unusable("REDIS_URL leads to a node of a Redis Cluster. Use a Redis or Valkey that is not clustered.")
+    if isinstance(exc, MasterDownError | ClusterDownError):
+        return StoreUnavailable(f"Redis has lost its primary ({name}). It comes back with the next one.")
+    if isinstance(exc, MasterNotFoundError):
+        return StoreUnavailable(
+            "No Sentinel in REDIS_URL names a primary. Check that they run, and the name asked for."
+        )
+    if isinstance(exc, ResponseError) and not isinstance(exc, LockError):
+        return _refused(str(exc), name)
+    if any(isinstance(each, ssl.SSLError) for each in _causes(exc)):
+        return _unusable(_about_tls(exc))
+    return StoreUnavailable(
+        f"Redis did not answer ({_why(exc)}). Check that it runs and that REDIS_URL is right.",
+    )
+
+
+def _refused(said: str, name: str) -> StoreUnavailable:
+    """Sort out what redis-py has no class for, by the words that the protocol fixes."""
+    word = said.partition(" ")[0]
+    if word == "MISCONF":
+        return StoreUnavailable(
+            "Redis cannot write to its disk and so takes no writes (MISCONF). Mend its disk; its log says what failed.",
+            outage="read_only",
+        )
+    if word == "NOREPLICAS":
+        return StoreUnavailable(
+            "Redis has too few replicas and so takes no writes (NOREPLICAS, min-replicas-to-write).", outage="read_only"
+        )
+    if said.startswith("unknown command"):
+        return _unusable("Redis does not know a command that vitals needs. Use Redis 6.2 or newer, or Valkey.")
+    return StoreUnavailable(f"Redis refused a command ({name}). Check that REDIS_URL leads to a Redis or Valkey.")
+
+
+def _about_tls(exc: BaseException) -> str:
+    for each in _causes(exc):
+        if isinstance(each, ssl.SSLCertVerificationError):
+            return (
+                f"The certificate of Redis is not accepted ({each.verify_message}). With a certificate authority of "
+                "your own, add ?ssl_ca_certs=/path/to/ca.pem to REDIS_URL."
+            )
+    return "Redis did not speak TLS as it should. Check whether REDIS_URL must begin with redis:// or rediss://."
+
+
+def _why(exc: BaseException) -> str:
+    for each in _causes(exc):
+        if isinstance(each, socket.gaierror):
+            return "its name is not known"
+        if isinstance(each, ConnectionRefusedError):
+            return "the connection was refused"
+        if isinstance(each, BusyLoadingError):
+            return "it is still loading its data"
+    return type(exc).__name__
+
+
+def _unusable(text: str) -> StoreUnavailable:
+    return StoreUnavailable(text, outage="unusable")
+
+
+def _causes(exc: BaseException | None) -> Iterator[BaseException]:
+    for _ in range(10):
+        if exc is None:
+            return
+        yield exc
+        exc = exc.__cause__ or exc.__context__
+
+
+_DEMOTED = "The previous master is now a slave"  # what redis-py makes of READONLY behind a Sentinel
