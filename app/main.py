@@ -22,6 +22,7 @@ from app.tools.server import build_mcp
 from app.tools.transport import McpAsgi
 from app.web.app import build_web
 from app.web.guard import MCP_BODY_BYTES
+from app.web.heads import STOPPING
 from app.web.owner import OwnerPages
 from app.web.pages import Pages, static_routes
 
@@ -119,7 +120,7 @@ def assemble(parts: Parts) -> Starlette:
 
 
 @asynccontextmanager
-async def _open(parts: Parts, mcp: McpAsgi, _app: Starlette) -> AsyncIterator[None]:
+async def _open(parts: Parts, mcp: McpAsgi, _app: Starlette) -> AsyncIterator[dict[str, object]]:
     """Refuse to start without a store; at the end, finish what must not be cut: a renewal between spend and store."""
     settings = parts.settings
     try:
@@ -137,7 +138,7 @@ async def _open(parts: Parts, mcp: McpAsgi, _app: Starlette) -> AsyncIterator[No
                 store="redis" if settings.redis_url.get_secret_value() else "sqlite",
                 sandbox=settings.oura_sandbox,
             )
-            yield
+            yield {STOPPING: parts.rotation.stop}
     finally:
         log.info("stopping")
         await parts.rotation.drain()

@@ -11,8 +11,8 @@ from uvicorn.config import STARTUP_FAILURE
 from app.errors import SettingsError
 from app.web.heads import BoundedHeads
 
-# A platform kills 10 s after SIGTERM at the earliest. Requests under way get this long; the lifespan then has what is
-# left to finish a rotation (see `main`).
+# A platform kills 10 s after SIGTERM at the earliest. Requests under way get this long. The rotation is told at once
+# that time is short and is done after 8 s at the latest (`vault.rotation`), whatever a source does.
 _GRACEFUL_S = 6
 _KEEP_ALIVE_S = 75  # longer than proxies keep a connection, or they send a request into one that is just closing
 
@@ -70,7 +70,13 @@ def run(factory: str, *, listener: socket.socket, workers: int) -> None:
     if workers > 1:
         from uvicorn.supervisors import Multiprocess  # noqa: PLC0415 -- multiprocessing only where it is asked for
 
-        supervisor = Multiprocess(config, sockets=[listener])
+        class Workers(Multiprocess):
+            def terminate_all(self) -> None:
+                # Ours too, or connections would still be taken into a queue that nobody serves any more.
+                listener.close()
+                super().terminate_all()
+
+        supervisor = Workers(config, sockets=[listener])
         supervisor.run()
         if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
             raise SystemExit(STARTUP_FAILURE)

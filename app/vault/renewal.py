@@ -16,7 +16,14 @@ from app.errors import StoreUnavailable
 from app.store.base import Store
 from app.vault.connections import Connection, Connections, Held, renewal_lease
 from app.vault.intents import Intent, Intents
-from app.vault.outcomes import NotSent, OutcomeUnknown, RefreshEndpoint, RefreshMisconfigured, RefreshRefused
+from app.vault.outcomes import (
+    NotSent,
+    OutcomeUnknown,
+    RefreshEndpoint,
+    RefreshMisconfigured,
+    RefreshRefused,
+    TokenAnswer,
+)
 from app.vault.words import Words
 
 Change = Callable[[Connection], Connection]
@@ -86,6 +93,8 @@ class Renewal:
         self._timing = timing
         self._checkpoint = checkpoint
         self.unsaved: dict[str, tuple[Held, Change]] = {}  # renewed while the store was away, by owner
+        self._spending: set[anyio.CancelScope] = set()
+        self._in_a_hurry = False
 
     async def run(self, owner: str, generation: int, *, urgent: bool, committed: Callable[[], None]) -> Connection:
         """Renew, unless somebody else has by the time it is our turn; return the connection as it is then.
@@ -122,6 +131,12 @@ class Renewal:
         await self._checkpoint("released")
         return renewed
 
+    def give_up(self) -> None:
+        """Wait no longer for the source; what it was sent counts as unknown. For a process that has to end."""
+        self._in_a_hurry = True
+        for scope in self._spending:
+            scope.cancel()
+
     def _decide(self, connection: Connection, before: Intent | None, turn: _Turn, *, urgent: bool) -> Intent:
         """Return the intent to note, or raise why this refresh token must not be sent now."""
         now = self._now()
@@ -152,9 +167,11 @@ class Renewal:
         if sent_at - turn.taken_at > self._timing.latest_start_s:
             await self._settle(old.owner, noted, noted.settled("not_sent", now=sent_at, doubt=doubt_before))
             raise self._words.turn_lost()
+        if self._in_a_hurry:
+            await self._settle(old.owner, noted, noted.settled("not_sent", now=sent_at, doubt=doubt_before))
+            raise self._words.stopping()
         try:
-            with anyio.fail_after(self._timing.spend_s):
-                answer = await self._endpoint.refresh(old.refresh_token, token_url=old.token_url)
+            answer = await self._send(old)
         except RefreshRefused:
             return await self._refused(held, turn, interrupted=doubt_before)
         except NotSent:
@@ -185,6 +202,15 @@ class Renewal:
             )
 
         return await self._save(held, succeed)
+
+    async def _send(self, old: Connection) -> TokenAnswer:
+        with anyio.CancelScope(deadline=anyio.current_time() + self._timing.spend_s) as scope:
+            self._spending.add(scope)
+            try:
+                return await self._endpoint.refresh(old.refresh_token, token_url=old.token_url)
+            finally:
+                self._spending.discard(scope)
+        raise self._words.unknown()
 
     async def _save(self, held: Held, change: Change) -> Connection:
         """Store the successor, through short failures of the store; what cannot be stored now is kept in memory."""

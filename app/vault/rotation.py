@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import anyio
 
+from app import logs
 from app.errors import ReconnectRequired, StoreUnavailable, VitalsError
 from app.identity import Caller
 from app.store.base import Store
@@ -19,6 +20,12 @@ from app.vault.renewal import Checkpoint, Renewal, Timing
 from app.vault.words import Words
 
 __all__ = ["RefreshEndpoint", "Rotation", "TokenAnswer"]
+
+
+# From the moment a stop begins. A platform kills after 10 s at the earliest, and the store has to be closed too.
+_LAST_ANSWER_S = 4.0  # the source may take so long; whoever waits for it is then answered before requests are cut (6 s)
+_STOP_S = 8.0  # what is not stored by then stays as after a kill; must exceed `_LAST_ANSWER_S`
+_log = logs.get(__name__)
 
 
 async def _pass(_step: str) -> None:
@@ -79,6 +86,7 @@ class Rotation:
         self._running: dict[tuple[str, int, bool], asyncio.Task[Connection]] = {}
         self._committed: set[tuple[str, int, bool]] = set()  # those of them that must not be cancelled any more
         self._draining = False
+        self._over_at = 0.0  # on the loop's clock
 
     async def access_token(self, caller: Caller, *, refused: str | None = None) -> str:
         """Return a token that the source has not refused. Renews at most once.
@@ -111,13 +119,32 @@ class Rotation:
                 connection = renewed if renewed.state == "live" else connection
         return connection.access_token
 
+    def stop(self) -> None:
+        """Begin no other renewal, stop those that only wait, and wait for the source a little longer but not for long.
+
+        For the moment a shutdown begins, while requests are still being answered; `drain` follows when they are.
+        """
+        if not self._draining:
+            self._draining = True
+            loop = asyncio.get_running_loop()
+            self._over_at = loop.time() + _STOP_S
+            loop.call_later(_LAST_ANSWER_S, self._renewal.give_up)
+        for key in self._running.keys() - self._committed:
+            self._running[key].cancel()
+
     async def drain(self) -> None:
-        """Let renewals that are spending a token end, stop those that only wait, begin no other. For shutdown."""
-        self._draining = True
+        """Let renewals that are spending a token end, but not for ever. For the end of a shutdown.
+
+        One that is cut here leaves its intent in doubt, exactly as if the process had been killed.
+        """
         while self._running:
-            for key in self._running.keys() - self._committed:
-                self._running[key].cancel()
-            await asyncio.wait(set(self._running.values()))
+            self.stop()
+            left_s = self._over_at - asyncio.get_running_loop().time()
+            if left_s <= 0:
+                _log.error("renewal_abandoned", source=self._source)
+                break
+            await asyncio.wait(set(self._running.values()), timeout=left_s)
+        self.stop()
         for owner in list(self._renewal.unsaved):
             with suppress(StoreUnavailable):
                 await self._renewal.save_late(owner)

@@ -1,5 +1,7 @@
 """Bounds what a connection may send, and how long it may take, before there is a request for anyone to judge.
 
+It also ends connections politely when the server stops, so that no request is lost between two of them.
+
 The parser that uvicorn uses has no limit of its own on the size of headers and trailers, keeps every byte of them, and
 joins the pieces anew for each that arrives; and it waits for ever. Without a bound a stranger fills the memory, stops
 the event loop, or holds connections at no cost.
@@ -16,6 +18,8 @@ HEAD_S = 30.0
 UNREAD_BYTES = (
     4 * 1024 * 1024
 )  # of a body behind an early answer (401): closing sooner could cost the client the answer
+STOPPING = "stopping"  # in the lifespan's state: what to call when the server begins to stop
+LINGER_S = 0.5  # an idle connection is kept so long then: a request may be on its way, and would be lost unanswered
 BODY_S = 60.0  # 4 MiB, the largest body taken, at 0.6 Mbit/s
 
 
@@ -32,6 +36,7 @@ class BoundedHeads(HttpToolsProtocol):
         self._pending = 0  # bytes since the last piece of a body or the last whole head
         self._unread = 0  # bytes of a body that came after its answer
         self._timer: asyncio.TimerHandle | None = None
+        self._last = False  # no request after the one that is under way or expected
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         """Begin to wait for the first request."""
@@ -63,6 +68,8 @@ class BoundedHeads(HttpToolsProtocol):
         self._pending = self._unread = 0
         self._wait(self.body_s, self.transport.close)
         super().on_headers_complete()
+        if self._last and self.cycle is not None:
+            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of a body; how much of it is taken is for `guard.BodyLimit`."""
@@ -77,6 +84,21 @@ class BoundedHeads(HttpToolsProtocol):
         """Stop waiting; how long the next request may take to begin is for uvicorn's keep-alive."""
         self._stop_waiting()
         super().on_message_complete()
+
+    def shutdown(self) -> None:
+        """Answer what is under way or on its way, and then close."""
+        stopping = self.app_state.get(STOPPING)
+        if stopping is not None:
+            stopping()
+        self._last = True
+        if self.cycle is None or self.cycle.response_complete:
+            self.loop.call_later(LINGER_S, self._close_if_idle)
+        else:
+            super().shutdown()
+
+    def _close_if_idle(self) -> None:
+        if not self.transport.is_closing():
+            super().shutdown()
 
     def _head_is_late(self) -> None:
         if self.cycle is None or self.cycle.response_complete:
