@@ -6,6 +6,7 @@ VitalsError
 ├── SealBroken               a sealed record does not open under any key we hold
 ├── CallerError              whoever asked can do something about it; the text says what
 │   ├── BadRequest           a malformed argument (date, field, collection, range)
+│   ├── TooManyRequests      a stranger asked too often; says when to come back
 │   ├── NotPermitted         the grant or Oura's scopes do not cover this; names the scope
 │   ├── ReconnectRequired    the owner must sign in at the source again
 │   └── MembershipRequired   the source says 403: no active membership
@@ -92,6 +93,18 @@ class CallerError(VitalsError):
 
 class BadRequest(CallerError):
     """An argument is malformed or contradicts another."""
+
+
+class TooManyRequests(CallerError):
+    """An address, or all together, asked too often for what costs something. Connected apps never meet it."""
+
+    def __init__(self, *, retry_after_s: int) -> None:
+        self.retry_after_s = retry_after_s
+        minutes = -(-retry_after_s // 60)
+        self.wait = "a minute" if minutes == 1 else f"{minutes} minutes"
+        super().__init__(
+            f"Too many requests of this kind came from your network, or from all. Try again in {self.wait}."
+        )
 
 
 class NotPermitted(CallerError):

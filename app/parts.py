@@ -105,11 +105,13 @@ def build_parts(
     authserver = AuthServer(
         store=store,
         issuer=settings.public_url,
+        keys=keys,
         resource=settings.resource,
         owners=frozenset(settings.owners),
         now=now,
         fetch_document=fetch_document,
     )
+        trusted_proxies=settings.forwarded_allow_ips,
     return Parts(
         settings=settings,
         now=now,

@@ -29,7 +29,7 @@ class Attempt:
     """One sign-in: for an app that asked, or for the owner's own pages."""
 
     kind: Kind
-    params: tuple[tuple[str, str], ...]  # the app's authorization request as it came; empty for kind "owner"
+    params: tuple[tuple[str, str], ...]  # the app's authorization request, bounded; empty for kind "owner"
     browser: str  # fingerprint of the cookie of the browser that approved
     zone: str | None  # IANA name
     created_at: float  # unix s

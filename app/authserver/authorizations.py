@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from authlib.oauth2.rfc6749 import InvalidRequestError, OAuth2Error, UnsupportedResponseTypeError
 
+from app.authserver.askers import Asker
 from app.authserver.bridge import FormRequest
 from app.authserver.cimd import BadDocument
 from app.authserver.pinned import is_well_known
@@ -49,16 +50,18 @@ class Authorizations:
         self._rooms = rooms
         self._issuer = issuer
 
-    async def validate(self, params: Sequence[tuple[str, str]]) -> AuthorizationRequest:
+    async def validate(self, params: Sequence[tuple[str, str]], *, asker: Asker | None = None) -> AuthorizationRequest:
         """Check every parameter of an authorization request.
 
         Args:
             params: Name and value pairs in the order they came, repeated ones included.
+            asker: Who sent it, while that may be anyone; None: a browser on its way back from the source.
 
         Raises:
             BadAuthorization: It cannot go on; see there for where the error may go.
+            TooManyRequests: This asker had too many documents of apps fetched.
         """
-        client = await self._client(_all(params, "client_id"))
+        client = await self._client(_all(params, "client_id"), asker)
         redirects = _all(params, "redirect_uri")
         if len(redirects) != 1 or not client.allows_redirect(redirects[0]):
             raise BadAuthorization(
@@ -80,11 +83,11 @@ class Authorizations:
             ) from None
         return AuthorizationRequest(client, redirects[0], state, scopes, self._rooms.resource.uri, challenge)
 
-    async def _client(self, ids: list[str]) -> Client:
+    async def _client(self, ids: list[str], asker: Asker | None) -> Client:
         if len(ids) != 1:
             raise BadAuthorization("invalid_request", "The app did not say who it is (one client_id is needed).")
         try:
-            client = await self._rooms.clients.find(ids[0])
+            client = await self._rooms.clients.find(ids[0], asker=asker)
         except BadDocument as bad:
             raise BadAuthorization("invalid_client", str(bad)) from None
         if client is None:

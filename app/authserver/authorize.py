@@ -12,10 +12,12 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.authserver.allowances import SIGN_IN
 from app.authserver.areas import AREAS, asked_for
 from app.authserver.authorizations import Authorizations
 from app.authserver.browser import BrowserCookie, FormTokens, from_own_page, go, read_form
 from app.authserver.consent import describe, destination
+from app.authserver.gate import Gate
 from app.authserver.records import AuthorizationRequest, BadAuthorization
 from app.authserver.redirects import error_location
 from app.authserver.zones import BadZone, parse_zone
@@ -37,7 +39,7 @@ class Render(Protocol):
 class Approved(Protocol):
     """What happens after a yes."""
 
-    async def __call__(self, request: AuthorizationRequest, params: Params, *, browser: str, zone: str | None) -> str:
+    async def __call__(self, request: AuthorizationRequest, *, browser: str, zone: str | None) -> str:
         """Return where the browser goes next."""
 
 
@@ -48,6 +50,7 @@ class Authorize:
         self,
         *,
         authorizations: Authorizations,
+        gate: Gate,
         browser: BrowserCookie,
         tokens: FormTokens,
         approved: Approved,
@@ -59,6 +62,7 @@ class Authorize:
     ) -> None:
         """Wire it. `scopes` is what is asked of Oura, in its own names; None in the sandbox, where nobody signs in."""
         self._authorizations = authorizations
+        self._gate = gate
         self._browser = browser
         self._tokens = tokens
         self._approved = approved
@@ -73,7 +77,7 @@ class Authorize:
         """GET: the consent page."""
         params = request.query_params.multi_items()
         try:
-            asked = await self._authorizations.validate(params)
+            asked = await self._authorizations.validate(params, asker=self._gate.asker(request))
         except BadAuthorization as bad:
             return self._not_valid(bad)
         return self._consent(request, asked, params)
@@ -108,7 +112,7 @@ class Authorize:
             )
         params = parse_qsl(encoded, keep_blank_values=True)
         try:
-            asked = await self._authorizations.validate(params)
+            asked = await self._authorizations.validate(params, asker=self._gate.asker(request))
         except BadAuthorization as bad:
             return self._not_valid(bad)
         if verdict == "expired":
@@ -127,7 +131,8 @@ class Authorize:
                     zone = self._fixed_zone or parse_zone(form.get("timezone", ""))
                 except BadZone as bad:
                     return self._consent(request, asked, params, notice=str(bad), typed_zone=form.get("timezone"))
-                return go(await self._approved(asked, params, browser=secret, zone=zone))
+                await self._gate.admit(SIGN_IN, self._gate.asker(request))
+                return go(await self._approved(asked, browser=secret, zone=zone))
             case _:
                 return self._consent(request, asked, params, notice="Please press one of the two buttons.")
 

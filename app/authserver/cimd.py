@@ -8,15 +8,19 @@ Source: draft-ietf-oauth-client-id-metadata-document (64566e8), MCP authorizatio
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, urlsplit
 
+from app.authserver.allowances import DOCUMENT, DOCUMENT_RECORDS
+from app.authserver.askers import Asker
+from app.authserver.gate import Gate
 from app.authserver.pinned import PINNED
 from app.authserver.records import Client, amended, from_json, to_json, token_hash
 from app.authserver.redirects import MAX_REDIRECTS, PLAIN_HOST, BadRedirect, check_redirect
 from app.authserver.registration import BadMetadata, client_name
-from app.errors import BadRequest, VitalsError
+from app.errors import BadRequest, TooManyRequests, VitalsError
 from app.store.base import Store
 
 MAX_ID_CHARS = 1024
@@ -27,6 +31,10 @@ FRESH_MIN_S = 300.0  # below it, one sign-in would fetch the document several ti
 FRESH_MAX_S = 24 * 3600.0  # above it, a redirect URI that an app withdrew would be honoured for too long
 STALE_MAX_S = 30 * 24 * 3600.0  # how long a document that can no longer be fetched still counts; as long as a grant
 RETRY_S = 60.0  # pause between fetches while they fail and an older copy serves
+_AT_ONCE = {"one": 2, "shared": 8, "anyone": 8}
+"""How many of one asker's documents may be on their way. Fewer than `cimd_fetch` has places for all: each may wait for
+a server that takes its time on purpose."""
+_BUSY_S = 5  # as long as one fetch takes at most
 _UNUSED_LIFE_S = 24 * 3600.0
 _USED_LIFE_S = 90 * 24 * 3600.0  # must exceed a grant's life
 
@@ -74,10 +82,12 @@ class Documents:
     """
 
     def __init__(
-        self, store: Store, fetch: FetchDocument, *, loopback_host: str | None, now: Callable[[], float]
+        self, store: Store, fetch: FetchDocument, gate: Gate, *, loopback_host: str | None, now: Callable[[], float]
     ) -> None:
         self._store = store
         self._fetch = fetch
+        self._gate = gate
+        self._under_way: dict[Asker, int] = {}
         self._loopback_host = loopback_host
         self._now = now
 
@@ -85,11 +95,16 @@ class Documents:
         """Say whether a client_id is meant as the address of a document."""
         return client_id[:8].lower().startswith(("https:", "http:"))
 
-    async def find(self, client_id: str) -> Client:
+    async def find(self, client_id: str, *, asker: Asker | None = None) -> Client:
         """Return the client.
+
+        Args:
+            client_id: The address of its document.
+            asker: Whose fetch it is, so that it counts as one; None: it is on the way of someone who was let in.
 
         Raises:
             BadDocument: The address is not acceptable, or there is no acceptable document, old copy or pinned one.
+            TooManyRequests: This asker had too many fetched, and there is no copy.
         """
         check_client_id(client_id, loopback_host=self._loopback_host)
         raw = await self._store.get(_key(client_id))
@@ -99,24 +114,52 @@ class Documents:
             return known.client()
         kept = known is not None and known.kept
         try:
-            fetched = await self._fetch(client_id)
+            # A document that an owner's grant stands on is nobody's to ask for, and never waits behind strangers.
+            fetched = await self._fetch_for(None if kept else asker, client_id)
             found = read_document(client_id, fetched.body)
-        except (DocumentUnavailable, BadDocument) as failed:
+        except (DocumentUnavailable, BadDocument, TooManyRequests) as failed:
             fallback = self._fallback(client_id, known, now)
             if fallback is None:
+                if isinstance(failed, TooManyRequests):
+                    raise
                 raise BadDocument(f"This app's client metadata document is not usable: {failed}") from None
             found = replace(fallback, fresh_until=now + RETRY_S, kept=kept)
         else:
             found = replace(found, fetched_at=now, fresh_until=now + fresh_for_s(fetched), kept=kept)
-        await self._write(found)
+        # Anyone may name any number of addresses; beyond the budget a document is fetched anew each time it is needed.
+        if known is not None or client_id in PINNED or await self._gate.spend(DOCUMENT_RECORDS):
+            await self._write(found)
         return found.client()
 
-    async def keep(self, client_id: str) -> None:
+    async def keep(self, client: Client) -> None:
         """Note that an owner's grant uses this client, so a copy of its document is kept for hard times."""
-        raw = await self._store.get(_key(client_id))
-        if raw is not None:
-            # As it is stored, which may be more than this version knows of it.
-            await self._store.put(_key(client_id), amended(raw, kept=True), ttl_s=_USED_LIFE_S)
+        raw = await self._store.get(_key(client.client_id))
+        if raw is None:  # it was beyond the budget; at its next use it is fetched again
+            fetched_at = client.created_at
+            raw = to_json(Document(client.client_id, client.name, client.redirect_uris, fetched_at, fetched_at, True))
+        # As it is stored, which may be more than this version knows of it.
+        await self._store.put(_key(client.client_id), amended(raw, kept=True), ttl_s=_USED_LIFE_S)
+
+    async def _fetch_for(self, asker: Asker | None, client_id: str) -> Fetched:
+        if asker is None:
+            return await self._fetch(client_id)
+        with self._place(asker):
+            await self._gate.admit(DOCUMENT, asker)
+            return await self._fetch(client_id)
+
+    @contextmanager
+    def _place(self, asker: Asker) -> Iterator[None]:
+        """Take one of this asker's places."""
+        taken = self._under_way.get(asker, 0)
+        if taken >= _AT_ONCE[asker.kind]:
+            raise TooManyRequests(retry_after_s=_BUSY_S)
+        self._under_way[asker] = taken + 1
+        try:
+            yield
+        finally:
+            self._under_way[asker] -= 1
+            if not self._under_way[asker]:
+                del self._under_way[asker]
 
     async def _write(self, entry: Document) -> None:
         ttl_s = _USED_LIFE_S if entry.kept else _UNUSED_LIFE_S

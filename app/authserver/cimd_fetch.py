@@ -23,7 +23,7 @@ from app.authserver.cimd import DocumentUnavailable, Fetched
 
 FETCH_S = 5.0  # all of it; claude.ai gives a server 10 s for a whole token request
 MAX_BYTES = 5 * 1024  # the draft's figure
-_AT_ONCE = 8  # strangers can cause fetches; this many of them may wait at a time
+_AT_ONCE = 16  # strangers can cause fetches; this many of them may wait at a time, of one asker fewer (`cimd`)
 _RESOLVERS = ThreadPoolExecutor(_AT_ONCE, "cimd-dns")
 """Threads for looking names up. A look-up cannot be stopped, and a name server that never answers holds its thread for
 many seconds: in the event loop's own few threads it would keep everyone from Oura."""

@@ -12,11 +12,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from app.authserver.allowances import (
+    FAILED_AUTHENTICATION,
+    REGISTRATION,
+    SHARED_APP_REGISTRATIONS,
+    of_shared_app,
+)
 from app.authserver.bridge import Answer, BodyRequest, Bridge, FormRequest
 from app.authserver.cimd import BadDocument
+from app.authserver.gate import Gate
 from app.authserver.protocol import Protocol, Rooms, basic_credentials
 from app.authserver.records import Client
-from app.errors import BadRequest, StoreUnavailable
+from app.errors import BadRequest, StoreUnavailable, TooManyRequests
 
 MAX_FORM_BYTES = 64 * 1024
 MAX_REGISTRATION_BYTES = 64 * 1024
@@ -39,9 +46,10 @@ class BadBody(BadRequest):
 class Endpoints:
     """The three endpoints that apps call themselves."""
 
-    def __init__(self, rooms: Rooms, bridge: Bridge, *, issuer: str) -> None:
+    def __init__(self, rooms: Rooms, bridge: Bridge, gate: Gate, *, issuer: str) -> None:
         self._rooms = rooms
         self._bridge = bridge
+        self._gate = gate
         self._issuer = issuer
 
     def routes(self) -> list[BaseRoute]:
@@ -55,11 +63,22 @@ class Endpoints:
 
     async def _token(self, request: Request) -> Answer:
         asked, client = await self._read_form(request, "/token")
-        return await self._bridge.run(Protocol(self._rooms, client).create_token_response, asked)
+        answer = await self._bridge.run(Protocol(self._rooms, client).create_token_response, asked)
+        return await self._counted(request, answer)
 
     async def _revoke(self, request: Request) -> Answer:
         asked, client = await self._read_form(request, "/revoke")
-        return await self._bridge.run(Protocol(self._rooms, client).create_endpoint_response, "revocation", asked)
+        answer = await self._bridge.run(Protocol(self._rooms, client).create_endpoint_response, "revocation", asked)
+        return await self._counted(request, answer)
+
+    async def _counted(self, request: Request, answer: Answer) -> Answer:
+        """Count an answer that says: you are not that client.
+
+        What succeeds is never counted, and never held up by what strangers at the same address got wrong.
+        """
+        if answer.status == 401:
+            await self._gate.admit(FAILED_AUTHENTICATION, self._gate.asker(request))
+        return answer
 
     async def _register(self, request: Request) -> Answer:
         body = await _read_body(request, MAX_REGISTRATION_BYTES)
@@ -69,9 +88,18 @@ class Endpoints:
             raise BadBody("The body is not JSON.", error="invalid_client_metadata") from None
         if not isinstance(metadata, dict) or not metadata:
             raise BadBody("The body must be a JSON object of client metadata.", error="invalid_client_metadata")
+        await self._admit(request, metadata)
         asked = BodyRequest(self._issuer + "/register", metadata)
         server = Protocol(self._rooms, None)
         return await self._bridge.run(server.create_endpoint_response, "client_registration", asked)
+
+    async def _admit(self, request: Request, metadata: Mapping[str, object]) -> None:
+        try:
+            await self._gate.admit(REGISTRATION, self._gate.asker(request))
+        except TooManyRequests:
+            shared = of_shared_app(metadata.get("redirect_uris"))
+            if not shared or not await self._gate.spend(SHARED_APP_REGISTRATIONS):
+                raise
 
     async def _read_form(self, request: Request, path: str) -> tuple[FormRequest, Client | None]:
         """Read a form, and find the client that it or the Authorization header names."""
@@ -89,9 +117,9 @@ class Endpoints:
         for name, values in asked.payload.datalist.items():
             if len(values) > 1 and name != "resource":
                 raise BadBody("A parameter was sent more than once.")
-        return asked, await self._find_client(asked)
+        return asked, await self._find_client(asked, request)
 
-    async def _find_client(self, asked: FormRequest) -> Client | None:
+    async def _find_client(self, asked: FormRequest, request: Request) -> Client | None:
         named = asked.payload.client_id
         basic = basic_credentials(asked.headers.get("authorization"))
         if basic is not None:
@@ -101,7 +129,7 @@ class Endpoints:
         if named is None:
             return None
         try:
-            return await self._rooms.clients.find(named)
+            return await self._rooms.clients.find(named, asker=self._gate.asker(request))
         except BadDocument:
             return None  # answered as invalid_client, after which an app starts anew
 
@@ -120,6 +148,9 @@ class _Endpoint:
             answer = await self._handle(request)
         except BadBody as bad:
             return _refuse(bad.status, bad.error, str(bad))
+        except TooManyRequests as many:
+            headers = {"Retry-After": str(many.retry_after_s)}
+            return _refuse(429, "temporarily_unavailable", str(many), headers)
         except ClientDisconnect:
             return _refuse(400, "invalid_request", "The body was cut off.")
         except StoreUnavailable as failed:

@@ -56,6 +56,20 @@ class AuthorizationRequest:
     resource: str
     code_challenge: str  # S256
 
+    def parameters(self) -> tuple[tuple[str, str], ...]:
+        """Return it as parameters that mean the same, and nothing else that was sent along: their size is bounded."""
+        state = () if self.state is None else (("state", self.state),)
+        return (
+            ("response_type", "code"),
+            ("client_id", self.client.client_id),
+            ("redirect_uri", self.redirect_uri),
+            *state,
+            ("scope", " ".join(self.scopes)),
+            ("resource", self.resource),
+            ("code_challenge", self.code_challenge),
+            ("code_challenge_method", "S256"),
+        )
+
 
 class BadAuthorization(CallerError):
     """An authorization request that cannot go on.

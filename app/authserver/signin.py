@@ -6,8 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from app.authserver.allowances import SIGN_IN
 from app.authserver.attempts import Attempts
-from app.authserver.authorize import Authorize, Params, Render
+from app.authserver.authorize import Authorize, Render
 from app.authserver.browser import BrowserCookie, FormTokens, fingerprint, go
 from app.authserver.callback import Callback
 from app.authserver.owner_session import OwnerSessions
@@ -65,11 +66,13 @@ class SignIn:
         )
         self.timezone = timezone
         self._codes = authserver.codes
+        self._gate = authserver.gate
         self._oauth = oauth
         self._issuer = public_url
         self._attempts = Attempts(store, keys, now=now)
         self._authorize = Authorize(
             authorizations=authserver.authorizations,
+            gate=authserver.gate,
             browser=self.browser,
             tokens=self.tokens,
             approved=self._approved,
@@ -111,7 +114,12 @@ class SignIn:
         return routes
 
     async def start_for_owner(self, request: Request, zone: str | None) -> Response:
-        """Send an owner to Oura on behalf of their own pages; in the sandbox they are signed in at once."""
+        """Send an owner to Oura on behalf of their own pages; in the sandbox they are signed in at once.
+
+        Raises:
+            TooManyRequests: Too many sign-ins were begun.
+        """
+        await self._gate.admit(SIGN_IN, self._gate.asker(request))
         secret = self.browser.read_or_make(request)
         if self._oauth is None:
             response = go("/connections")
@@ -122,9 +130,9 @@ class SignIn:
         self.browser.set(response, secret)
         return response
 
-    async def _approved(self, request: AuthorizationRequest, params: Params, *, browser: str, zone: str | None) -> str:
+    async def _approved(self, request: AuthorizationRequest, *, browser: str, zone: str | None) -> str:
         if self._oauth is None:
             code = await self._codes.issue(request, SANDBOX_OWNER)
             return success_location(request, code, self._issuer)
-        state = await self._attempts.begin("app", browser=fingerprint(browser), zone=zone, params=params)
+        state = await self._attempts.begin("app", browser=fingerprint(browser), zone=zone, params=request.parameters())
         return self._oauth.authorize_url(state)

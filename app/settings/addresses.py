@@ -1,6 +1,6 @@
 """The rules for addresses in settings: text in, normalised text out, or a ValueError that never repeats the text."""
 
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import SecretStr
@@ -49,14 +49,35 @@ def redis(value: SecretStr) -> SecretStr:
     text = value.get_secret_value()
     if text:
         try:
-            parts = urlsplit(text)
-            sound = parts.scheme in {"redis", "rediss", "unix"} and bool(parts.hostname or parts.scheme == "unix")
-            _ = parts.port  # raises when malformed
+            sound = _sound_redis(urlsplit(text))
         except ValueError:
             sound = False
         if not sound:
-            raise ValueError("is not an address like redis://, rediss:// or unix://")
+            raise ValueError(
+                "is not an address like redis://, rediss:// or unix://, or redis+sentinel://HOST,HOST/NAME with the name "
+                "of the primary"
+            )
     return value
+
+
+def _sound_redis(parts: SplitResult) -> bool:
+    if parts.scheme in {"redis+sentinel", "rediss+sentinel"}:
+        hosts = [urlsplit(f"//{each}") for each in parts.netloc.rpartition("@")[2].split(",")]
+        return bool(parts.path.strip("/")) and all(host.hostname and host.port != 0 for host in hosts)
+    _ = parts.port  # raises when malformed
+    return parts.scheme == "unix" or (parts.scheme in {"redis", "rediss"} and bool(parts.hostname))
+
+
+def proxies(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Check a list of addresses and networks, or `*` alone. A name would be text that never equals an address."""
+    if "*" in values and len(values) > 1:
+        raise ValueError("holds * and more: * alone means everyone")
+    for value in values:
+        try:
+            _ = value == "*" or ip_network(value)
+        except ValueError:
+            raise ValueError("holds what is neither an address nor a network like 172.16.0.0/12") from None
+    return values
 
 
 def _split(value: str) -> SplitResult:

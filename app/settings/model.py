@@ -113,6 +113,9 @@ class Settings(BaseSettings):
 
     timezone: Annotated[ZoneInfo | None, BeforeValidator(_zone)] = Field(None, examples=["Europe/Berlin"])
     answer_max_chars: int = Field(100_000, ge=2_000, le=1_000_000, examples=["100000"])
+    forwarded_allow_ips: Annotated[tuple[str, ...], Listed, AfterValidator(addresses.proxies)] = Field(
+        ("127.0.0.1", "::1"), examples=["172.16.0.0/12"]
+    )
     chatgpt_tools: bool = Field(default=False, examples=["1"])
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", examples=["info"])
     log_format: Literal["json", "text"] | None = Field(None, examples=["json"])

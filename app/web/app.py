@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from app.errors import SealBroken, StoreUnavailable
+from app.errors import SealBroken, StoreUnavailable, TooManyRequests
 from app.identity import Caller
 from app.web.accesslog import AccessLog
 from app.web.bearer import Bearer
@@ -72,7 +72,7 @@ def build_web(
             Middleware(HostCheck, public_url=public_url),
             Middleware(BodyLimit),
         ],
-        exception_handlers={HTTPException: failed, StoreUnavailable: failed, SealBroken: failed},
+        exception_handlers=dict.fromkeys((HTTPException, StoreUnavailable, SealBroken, TooManyRequests), failed),
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # a redirected POST is lost, or goes to http behind a proxy

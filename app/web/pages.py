@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from app.errors import Outage, SealBroken, StoreUnavailable
+from app.errors import Outage, SealBroken, StoreUnavailable, TooManyRequests
 
 _HERE = Path(__file__).parent
 _STATIC = _HERE / "static"
@@ -61,6 +61,7 @@ _STORE_UNAVAILABLE: dict[Outage, tuple[str, str]] = {
     ),
 }
 _SEAL_BROKEN = "The stored sign-in cannot be opened"
+_TOO_MANY = "A little too often"
 _FAILURE = (
     "Something broke here",
     "The fault is ours, not yours. Nothing was changed by it. Try again, and look into the server's log.",
@@ -107,6 +108,8 @@ class Pages:
             return self._message(503, *_STORE_UNAVAILABLE[exc.outage], {"Retry-After": "30"})
         if isinstance(exc, SealBroken):
             return self._message(503, _SEAL_BROKEN, exc.public)
+        if isinstance(exc, TooManyRequests):
+            return self._message(429, _TOO_MANY, _too_many(exc), {"Retry-After": str(exc.retry_after_s)})
         if isinstance(exc, HTTPException):
             status = exc.status_code
             words = _WORDS.get(status, (HTTPStatus(status).phrase, "The request could not be answered."))
@@ -115,6 +118,13 @@ class Pages:
 
     def _message(self, status: int, title: str, text: str, headers: Mapping[str, str] | None = None) -> Response:
         return self("message.html", status=status, headers=headers, title=title, text=text)
+
+
+def _too_many(exc: TooManyRequests) -> str:
+    return (
+        "This was asked for more often than a person does: from your network, or by many at once. Nothing was changed, "
+        f"and apps that are connected are not affected. Wait {exc.wait}, then go back and try again."
+    )
 
 
 class _Static(StaticFiles):

@@ -7,7 +7,7 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from app.errors import SealBroken, StoreUnavailable
+from app.errors import SealBroken, StoreUnavailable, TooManyRequests
 
 _RETRY_S = "5"  # a store that is restarting is back within a few of these
 
@@ -36,6 +36,8 @@ def for_error(exc: Exception) -> Response:
         return problem(503, "temporarily_unavailable", exc.public, {"retry-after": _RETRY_S})
     if isinstance(exc, SealBroken):
         return problem(503, "server_error", exc.public)
+    if isinstance(exc, TooManyRequests):
+        return problem(429, "temporarily_unavailable", str(exc), {"retry-after": str(exc.retry_after_s)})
     if isinstance(exc, HTTPException):
         phrase = HTTPStatus(exc.status_code).phrase
         return problem(exc.status_code, phrase.lower().replace(" ", "_"), f"{phrase}.", exc.headers)

@@ -16,6 +16,7 @@ from app.authserver.records import BadAuthorization
 from app.authserver.server import AuthServer
 from app.identity import owner_key
 from app.store.base import Store
+from app.store.crypto import Keys
 from app.store.sqlite import SqliteStore
 
 ISSUER = "https://vitals.example"
@@ -159,7 +160,13 @@ async def staged(
     clock, web = clock or Clock(), Web()
     opened = store or SqliteStore(folder / "vitals.sqlite3", now=clock)
     server = AuthServer(
-        store=opened, issuer=issuer, resource=f"{issuer}/mcp", owners=owners, now=clock, fetch_document=web.fetch
+        store=opened,
+        keys=Keys([b"k" * 32]),
+        issuer=issuer,
+        resource=f"{issuer}/mcp",
+        owners=owners,
+        now=clock,
+        fetch_document=web.fetch,
     )
     app = Starlette(routes=server.routes())
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=issuer) as http:

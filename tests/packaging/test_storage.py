@@ -31,6 +31,7 @@ LIVES: dict[str, set[float | None]] = {
     "cimd": {86_400, 90 * 86_400},
     "signin": {600, 3600},
     "owner": {900},
+    "rate": {600, 86_400},
 }
 
 

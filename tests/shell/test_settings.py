@@ -81,6 +81,8 @@ def test_the_sandbox_needs_no_application_and_no_owner() -> None:
         ("OURA_SCOPES", "daily, email personal", "oura_scopes", ("daily", "email", "personal")),
         ("DATA_DIR", "/var/lib/vitals", "data_dir", Path("/var/lib/vitals")),
         ("ANSWER_MAX_CHARS", "50000", "answer_max_chars", 50_000),
+        ("FORWARDED_ALLOW_IPS", "10.0.0.0/8, ::1", "forwarded_allow_ips", ("10.0.0.0/8", "::1")),
+        ("FORWARDED_ALLOW_IPS", "*", "forwarded_allow_ips", ("*",)),
         ("CHATGPT_TOOLS", "1", "chatgpt_tools", True),
         ("CHATGPT_TOOLS", "0", "chatgpt_tools", False),
         ("LOG_LEVEL", "WARNING", "log_level", "warning"),
@@ -251,6 +253,7 @@ def test_each_setting_can_come_from_a_file(name: str, tmp_path: Path) -> None:
         "REDIS_URL": "redis://localhost",
         "TIMEZONE": "UTC",
         "ANSWER_MAX_CHARS": "5000",
+        "FORWARDED_ALLOW_IPS": "*",
         "CHATGPT_TOOLS": "1",
         "LOG_LEVEL": "error",
         "LOG_FORMAT": "text",
@@ -302,7 +305,7 @@ def test_settings_cannot_be_changed() -> None:
 def test_every_setting_of_the_contract_exists_and_no_other() -> None:
     contract = """PUBLIC_URL OURA_CLIENT_ID OURA_CLIENT_SECRET OURA_OWNER_EMAIL OURA_SANDBOX SECRET_KEY DATA_DIR
         REDIS_URL TIMEZONE ANSWER_MAX_CHARS OURA_API_URL OURA_AUTHORIZE_URL OURA_TOKEN_URLS OURA_REVOKE_URLS OURA_SCOPES
-        LOG_LEVEL LOG_FORMAT HOST PORT CHATGPT_TOOLS"""
+        LOG_LEVEL LOG_FORMAT HOST PORT CHATGPT_TOOLS FORWARDED_ALLOW_IPS"""
 
     assert set(NAMES) == set(contract.split())
 
@@ -314,3 +317,8 @@ def test_every_setting_is_read_by_the_code_that_wires() -> None:
     unread = [name for name in Settings.model_fields if not re.search(rf"(settings|self)\.{name}\b", code)]
 
     assert unread == []
+
+
+@pytest.mark.parametrize("value", ["proxy.example", "10.0.0.1/8", "10.0.0.0/8,*", "10.0.0.0/40", "unix:"])
+def test_a_proxy_that_no_address_could_equal_is_refused(value: str) -> None:
+    assert refusal({**REQUIRED, "FORWARDED_ALLOW_IPS": value}).startswith("FORWARDED_ALLOW_IPS holds ")

@@ -167,7 +167,9 @@ async def staged(
     store = SqliteStore(folder / "vitals.sqlite3", now=clock)
     keys = Keys([b"k" * 32])
     owners = frozenset({SANDBOX_OWNER}) if sandbox else frozenset({owner_key(owner)})
-    authserver = AuthServer(store=store, issuer=public_url, resource=f"{public_url}/mcp", owners=owners, now=clock)
+    authserver = AuthServer(
+        store=store, keys=keys, issuer=public_url, resource=f"{public_url}/mcp", owners=owners, now=clock
+    )
     connections = Connections(store, keys)
     pages = Pages(public_url=public_url, sandbox=sandbox)
     async with oura.client() as http:

@@ -48,7 +48,7 @@ async def test_a_client_with_a_document_shows_the_host_that_publishes_it(
 ) -> None:
     document = Client("https://assistant.example/client.json", "Assistant", (REDIRECT,), "none", None, True, 0.0)
 
-    async def find(_client_id: str) -> Client:
+    async def find(_client_id: str, **_more: object) -> Client:
         return document
 
     params = await stage.params()
