@@ -36,7 +36,7 @@ USER 10001:10001
 WORKDIR /data
 VOLUME /data
 EXPOSE 8080
-# `vitals serve` finishes a renewal of the Oura sign-in before it exits; give it 30 s (docker stop -t 30).
+# `vitals serve` finishes requests and a renewal of the Oura sign-in before it exits, in under the 10 s that docker gives.
 STOPSIGNAL SIGTERM
 # Python itself asks, so the image needs no curl. An unhealthy answer raises, and that exits with 1.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \

@@ -55,9 +55,9 @@ class Words:
         """This process stood still for so long that another may hold the lease."""
         return StoreUnavailable("This renewal took too long and was given up before anything was sent. Try again.")
 
-    def stopping(self) -> StoreUnavailable:
+    def stopping(self) -> SourceUnreachable:
         """No renewal is begun that the shutdown would have to wait for."""
-        return StoreUnavailable("This process is shutting down. Try again in a moment.")
+        return SourceUnreachable("This process is shutting down, so nothing was sent. Try again in a moment.")
 
     def unsaved(self) -> StoreUnavailable:
         """Renewed, and the store is away."""

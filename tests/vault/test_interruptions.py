@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from app.errors import ReconnectRequired, StoreUnavailable
+from app.errors import ReconnectRequired, SourceUnreachable, StoreUnavailable
 from app.store.redis import RedisStore
 from app.store.sqlite import SqliteStore
 from tests.store.conftest import Clock, Place
@@ -116,7 +116,7 @@ async def test_draining_waits_until_the_successor_is_stored_and_begins_nothing_n
 
     assert (await machine.load()).refresh_token == "refresh-1"
     clock.at += 86_400
-    with pytest.raises(StoreUnavailable, match="shutting down"):
+    with pytest.raises(SourceUnreachable, match="shutting down"):
         await leaver.rotation.access_token(ADA)
     assert oura.presented == ["refresh-0"]
 
@@ -130,7 +130,7 @@ async def test_draining_does_not_wait_for_those_who_only_wait(
     async def ask() -> None:
         try:
             await waiter.rotation.access_token(ADA)
-        except StoreUnavailable as exc:
+        except SourceUnreachable as exc:
             errors.append(str(exc))
 
     with anyio.fail_after(5):

@@ -1,0 +1,121 @@
+"""Asked to stop while it is being asked: every request is answered, a renewal is finished, and it is over in 10 s."""
+
+import asyncio
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.processes import Oura, Process, free_port, process_pause, simulated_oura, vitals
+from tests.system.apps import app_through, ask_once, signed_in, until_held
+from tests.system.conftest import Backend
+from tests.system.steady import Steady, ask_steadily
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
+
+PLATFORM_S = 10  # docker stop kills after so long unless told otherwise
+DAY = {"collection": "daily_activity", "day": "2026-03-10"}
+
+
+async def until(happened: Callable[[], bool]) -> None:
+    with anyio.fail_after(30):
+        while not happened():
+            await anyio.to_thread.run_sync(process_pause)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def ended(process: Process, signalled_at: float) -> float:
+    """Wait for the end, which must be a good one; return how long it took."""
+    assert process.popen.wait(60) == 0
+    return time.monotonic() - signalled_at
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_told_to_stop_under_load_it_cuts_no_request_and_finishes_the_renewal(
+    backend: Backend, tmp_path: Path, workers: int
+) -> None:
+    with simulated_oura() as oura:
+        port = free_port()
+        env = oura.settings(backend.folder, **backend.settings)
+        with vitals("serve", "--workers", str(workers), env=env, folder=tmp_path / "one", port=port) as process:
+            app = anyio.run(signed_in, process)
+
+            async def stop_while_asked() -> tuple[Steady, float]:
+                async with app_through(process, app) as asking, anyio.create_task_group() as group:
+                    steady = asyncio.create_task(
+                        ask_steadily(asking, connections=6, tool="health_query", arguments=DAY)
+                    )
+                    await until(lambda: len(oura.simulator.log) > 40)  # the load is on
+                    oura.simulator.faults.add("hold", "/oauth/*")
+                    oura.simulator.expire_access_tokens()
+                    await until_held(oura)
+                    process.popen.send_signal(signal.SIGTERM)
+                    told_at = time.monotonic()
+                    await until(lambda: not listens(port))  # the stop has begun, on every process
+                    oura.simulator.faults.clear()
+                    seen = await steady
+                    group.cancel_scope.cancel()
+                return seen, told_at
+
+            seen, told_at = anyio.run(stop_while_asked)
+            assert ended(process, told_at) < PLATFORM_S
+            assert process.logged().count('"stopped"') == workers
+        with vitals("serve", env=env, folder=tmp_path / "after", port=port) as process:
+            assert anyio.run(ask_once, process, app) == "answered, complete: True"
+
+        assert seen.cut == []
+        assert seen.wrong == []
+        assert seen.answered > 20
+        assert [error for error in seen.errors if "This process is shutting down" not in error] == []
+        assert oura.simulator.counts.refreshes == 1
+
+
+def test_told_to_stop_while_oura_hangs_it_answers_ends_in_time_and_tells_the_owner_once(
+    backend: Backend, tmp_path: Path
+) -> None:
+    with simulated_oura() as oura:
+        port = free_port()
+        env = oura.settings(backend.folder, **backend.settings)
+        with vitals("serve", env=env, folder=tmp_path / "one", port=port) as process:
+            app = anyio.run(signed_in, process)
+            oura.simulator.expire_access_tokens()
+            oura.simulator.faults.add("hold", "/oauth/*")
+
+            async def stop_while_oura_hangs() -> tuple[list[str], float]:
+                said: list[str] = []
+
+                async def ask() -> None:
+                    said.append(await ask_once(process, app))
+
+                async with anyio.create_task_group() as group:
+                    group.start_soon(ask)
+                    await until_held(oura)
+                    process.popen.send_signal(signal.SIGTERM)
+                    told_at = time.monotonic()
+                return said, told_at
+
+            said, told_at = anyio.run(stop_while_oura_hangs)
+            assert ended(process, told_at) < PLATFORM_S
+            assert '"stopped"' in process.logged()
+        oura.simulator.faults.clear()
+        with vitals("serve", env=env, folder=tmp_path / "after", port=port) as process:
+            first, second = (anyio.run(ask_once, process, app) for _ in range(2))
+
+        assert len(said) == 1
+        assert "did not answer the renewal" in said[0]
+        assert "interrupted" in first  # the simulated Oura had spent the token
+        assert "interrupted" not in second
+        assert "sign in again" in second
+        assert refreshes(oura) == 2
+
+
+def refreshes(oura: Oura) -> int:
+    return oura.simulator.counts.refreshes
