@@ -63,7 +63,8 @@ def demo(port: int, once: bool) -> None:
 def check(url: str | None) -> None:
     """Examine the settings and the store.
 
-    Exits 1 if a line is RED, 2 if a setting is missing or malformed.
+    Each line is ok, ?? (not known), !! (may go wrong later) or RED. Exits 1 if one is RED, 2 if a setting is missing
+    or malformed.
     """
     from app.checking import check_configuration  # noqa: PLC0415 -- loads every part
 
@@ -73,7 +74,7 @@ def check(url: str | None) -> None:
         settings = _settings()
         lines = anyio.run(check_configuration, settings, time.time)
     for line in lines:
-        print(f"{'ok ' if line.good else 'RED'} {line.text}")
+        print(f"{line.mark} {line.text}")
     sys.exit(0 if all(line.good for line in lines) else 1)
 
 

@@ -4,7 +4,7 @@ import gc
 import os
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 import httpx2
@@ -15,6 +15,7 @@ from app import __version__, logs
 from app.authserver.signin import SignIn
 from app.errors import VitalsError
 from app.parts import Parts, build_parts
+from app.readiness import looked_after
 from app.settings import Settings, load_settings
 from app.sources.oura.account import account
 from app.store.base import Store
@@ -121,16 +122,17 @@ def assemble(parts: Parts) -> Starlette:
 
 @asynccontextmanager
 async def _open(parts: Parts, mcp: McpAsgi, _app: Starlette) -> AsyncIterator[dict[str, object]]:
-    """Refuse to start without a store; at the end, finish what must not be cut: a renewal between spend and store."""
+    """Refuse to start with a store that cannot be used; at the end, finish a renewal that is between spend and store."""
     settings = parts.settings
+    stack = AsyncExitStack()
     try:
-        await parts.store.ping()
+        await stack.enter_async_context(looked_after(parts))
     except VitalsError as exc:
         log.error("start_refused", reason=str(exc))
         await parts.aclose()
         raise
     try:
-        async with mcp.run():
+        async with stack, mcp.run():
             log.info(
                 "started",
                 version=__version__,

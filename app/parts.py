@@ -6,21 +6,20 @@ same parts.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 import httpx2
 
-from app import __version__
 from app.authserver.cimd import FetchDocument
 from app.authserver.server import AuthServer
 from app.settings import Settings
 from app.settings.secret_key import kept_in
 from app.sources.oura.oauth import OuraOAuth
 from app.sources.oura.source import OuraSource
+from app.sources.outgoing import outgoing
 from app.sources.registry import Sources
 from app.store.base import Store
 from app.store.crypto import Keys
-from app.store.opening import choose_store
+from app.store.opening import FILE_NAME, choose_store
 from app.vault.connections import Connections
 from app.vault.rotation import Rotation
 
@@ -72,9 +71,11 @@ def build_parts(
     token_http = http or outgoing(keep_alive=False)
     http = http or outgoing()
     redis_url = settings.redis_url.get_secret_value() or None
+    secrets = [key.get_secret_value() for key in settings.secret_key]
+    if not secrets:  # before the store, whose file must not be there without it
+        secrets = [kept_in(settings.data_dir, store_file=FILE_NAME)]
     store = store or choose_store(data_dir=settings.data_dir, redis_url=redis_url, now=now)
     now = store.now  # what one machine writes, another reads: all of them go by one clock
-    secrets = [key.get_secret_value() for key in settings.secret_key] or [kept_in(settings.data_dir)]
     keys = Keys([secret.encode() for secret in secrets])
     connections = Connections(store, keys)
     oauth = OuraOAuth(
@@ -104,14 +105,14 @@ def build_parts(
     )
     authserver = AuthServer(
         store=store,
-        issuer=settings.public_url,
         keys=keys,
+        issuer=settings.public_url,
         resource=settings.resource,
         owners=frozenset(settings.owners),
         now=now,
         fetch_document=fetch_document,
-    )
         trusted_proxies=settings.forwarded_allow_ips,
+    )
     return Parts(
         settings=settings,
         now=now,
@@ -124,23 +125,4 @@ def build_parts(
         rotation=rotation,
         sources=Sources([oura]),
         authserver=authserver,
-    )
-
-
-def outgoing(*, keep_alive: bool = True) -> httpx2.AsyncClient:
-    """Return a client for calls to sources: no proxy from the environment, no redirect followed, bounded waits.
-
-    Args:
-        keep_alive: Keep connections for the next call, which saves a GET its round trips. Not for what is single-use:
-            a kept connection that the other side is just closing cannot be told from an answer that was lost.
-    """
-    return httpx2.AsyncClient(
-        trust_env=False,
-        follow_redirects=False,
-        http2=keep_alive and find_spec("h2") is not None,
-        timeout=httpx2.Timeout(20, connect=5, pool=15),
-        limits=httpx2.Limits(
-            max_connections=32, max_keepalive_connections=16 if keep_alive else 0, keepalive_expiry=60
-        ),
-        headers={"user-agent": f"vitals/{__version__}"},
     )

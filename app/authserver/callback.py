@@ -6,6 +6,7 @@ visit. From the exchange on, the tokens either end up sealed under the owner's n
 
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 
 import anyio
@@ -85,7 +86,8 @@ class Callback:
         try:
             connection = await self._connect(request, attempt)
         except SignInRefused as refused:
-            await self.attempts.finish(claimed, "refused")
+            with suppress(StoreUnavailable):  # the record ends by itself; the person is told all the same
+                await self.attempts.finish(claimed, "refused")
             return await self._ended(attempt, refused.ending)
         await self.attempts.finish(claimed, "connected")
         if attempt.kind == "owner":
@@ -178,8 +180,11 @@ class Callback:
             )
         except AccountMismatch:
             raise SignInRefused(refusals.other_account()) from None
-        except (StoreUnavailable, SealBroken) as failed:
-            raise SignInRefused(refusals.not_stored(str(failed))) from None
+        except SealBroken as broken:
+            raise SignInRefused(refusals.sealed(broken.public)) from None
+        except StoreUnavailable as failed:
+            passes = failed.outage in {"unreachable", "read_only"}
+            raise SignInRefused(refusals.not_stored(str(failed), passes=passes)) from None
 
     async def _give_back(self, tokens: TokenAnswer) -> bool:
         with anyio.move_on_after(GIVE_BACK_DEADLINE_S, shield=True):  # also when the time above has run out

@@ -100,15 +100,29 @@ def unreachable(reason: str | None) -> Ending:
     )
 
 
-def not_stored(reason: str) -> Ending:
-    """Our own store failed at the last step, or holds a connection that no key of ours opens."""
+def not_stored(reason: str, *, passes: bool) -> Ending:
+    """Our own store failed at the last step; `passes` if that can end by itself."""
     return Ending(
         503,
         "The connection could not be kept",
         "You signed in, but this server could not write the connection down.",
-        "Start again from your app in a minute.",
+        "Start again from your app in a minute."
+        if passes
+        else "Whoever runs this connector mends that first. Then start again from your app.",
         "temporarily_unavailable",
         quoted(reason),
+    )
+
+
+def sealed(reason: str) -> Ending:
+    """The sign-in from before is there and no key of ours opens it: it must not be written over unseen."""
+    return Ending(
+        503,
+        "A sign-in from before is in the way",
+        "You signed in, but this server holds an earlier sign-in of yours that it cannot open. It is left as it is, "
+        "and the new one was not kept.",
+        reason,
+        "server_error",
     )
 
 

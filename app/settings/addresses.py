@@ -54,8 +54,8 @@ def redis(value: SecretStr) -> SecretStr:
             sound = False
         if not sound:
             raise ValueError(
-                "is not an address like redis://, rediss:// or unix://, or redis+sentinel://HOST,HOST/NAME with the name "
-                "of the primary"
+                "is not an address like redis://, rediss:// or unix://, or redis+sentinel://HOST,HOST/NAME, NAME being "
+                "that of the primary"
             )
     return value
 

@@ -53,17 +53,29 @@ def _counts_up(text: str) -> bool:
     return sum(steps) * 2 > len(steps)
 
 
-def kept_in(data_dir: Path) -> str:
+def kept_in(data_dir: Path, *, store_file: str) -> str:
     """Return the secret kept in `data_dir`, making it (0600) if there is none yet.
 
     Any number of processes may start at once: the file appears whole or not at all, and all of them return the same.
 
+    Args:
+        data_dir: The folder.
+        store_file: Name of the file in it that the secret seals. Whoever calls makes that one after the secret, so one
+            without the other is a secret that was lost: a new one would hide that.
+
     Raises:
-        SettingsError: The folder cannot be written, or the file is readable by others or is not a good secret.
+        SettingsError: The folder cannot be written, or the file is lost, readable by others or not a good secret.
     """
     path = data_dir / FILE_NAME
     try:
+        sealed = (data_dir / store_file).exists()  # before the next line: another process may be making both just now
         if not path.exists():
+            if sealed:
+                raise SettingsError(
+                    f"{FILE_NAME} is missing from DATA_DIR, and {store_file} there was sealed with it. Put it back "
+                    f"from your copy, or set SECRET_KEY to what it held. If it is lost for good, move {store_file} away and "
+                    "connect again."
+                )
             data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             _make(path)
         if stat.S_IMODE(path.stat().st_mode) & 0o077:

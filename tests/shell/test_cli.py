@@ -6,7 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli import main
-from app.settings.secret_key import weakness
+from app.settings.secret_key import kept_in, weakness
+from app.store.opening import FILE_NAME
 from tests.processes import free_port, run
 
 SANDBOX = {"OURA_SANDBOX": "1"}
@@ -17,6 +18,12 @@ def vitals(*arguments: str, **env: str) -> tuple[int, str, str]:
     result = CliRunner().invoke(main, arguments, env={"PORT": None, "HOST": None, "PUBLIC_URL": None, **env})
     assert result.exception is None or isinstance(result.exception, SystemExit)
     return result.exit_code, result.stdout, result.stderr
+
+
+def no_database(folder: Path) -> None:
+    kept_in(folder, store_file=FILE_NAME)
+    (folder / FILE_NAME).write_text("this is no database" * 100)
+    (folder / FILE_NAME).chmod(0o600)
 
 
 def test_secret_prints_one_good_secret_and_nothing_else() -> None:
@@ -59,17 +66,17 @@ def test_check_is_red_when_the_store_does_not_answer(tmp_path: Path) -> None:
     code, out, _ = vitals("check", **SANDBOX, SECRET_KEY=key, REDIS_URL=f"redis://127.0.0.1:{free_port()}/0")
 
     assert code == 1
-    assert re.search(r"^RED The store does not answer", out, re.MULTILINE)
+    assert "\nRED The store cannot be used: Redis did not answer (the connection was refused)" in out
 
 
 def test_check_is_red_when_the_stored_file_cannot_be_used(tmp_path: Path) -> None:
-    (tmp_path / "vitals.sqlite3").write_text("this is no database" * 100)
+    no_database(tmp_path)
 
     code, out, _ = vitals("check", **SANDBOX, DATA_DIR=str(tmp_path))
 
     assert code == 1
     assert re.search(r"^ok  Settings are complete", out, re.MULTILINE)
-    assert re.search(r"^RED The store does not answer: .*SQLITE_NOTADB", out, re.MULTILINE)
+    assert re.search(r"^RED The store cannot be used: .*SQLITE_NOTADB", out, re.MULTILINE)
 
 
 def test_check_of_an_address_says_that_it_is_not_built_yet() -> None:
@@ -96,8 +103,7 @@ def test_disconnect_with_nothing_stored_says_so(tmp_path: Path) -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_store_that_cannot_be_opened_stops_the_start_with_a_reason(workers: str, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "vitals.sqlite3").write_text("this is no database" * 100)
+    no_database(tmp_path / "data")
 
     arguments = ["serve", "--port", str(free_port()), "--workers", workers]
     done = run(*arguments, env={**SANDBOX, "DATA_DIR": str(tmp_path / "data")}, folder=tmp_path)

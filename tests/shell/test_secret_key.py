@@ -1,11 +1,15 @@
 import stat
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from app.errors import SettingsError
-from app.settings.secret_key import FILE_NAME, kept_in, new_secret, weakness
+from app.settings.secret_key import FILE_NAME, new_secret, weakness
+from app.settings.secret_key import kept_in as kept_beside
+
+kept_in = partial(kept_beside, store_file="vitals.sqlite3")
 
 
 def test_a_fresh_secret_is_strong_and_never_the_same() -> None:
@@ -53,3 +57,12 @@ def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
 
     with pytest.raises(SettingsError, match="DATA_DIR=/var/lib/vitals"):
         kept_in(tmp_path / "file" / "data")
+
+
+def test_a_key_that_is_lost_is_not_replaced_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "vitals.sqlite3").write_text("")
+
+    with pytest.raises(SettingsError, match=r"secret_key is missing .* Put it back .* move vitals.sqlite3 away"):
+        kept_in(tmp_path)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["vitals.sqlite3"]

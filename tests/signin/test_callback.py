@@ -296,9 +296,20 @@ async def test_an_account_that_cannot_be_asked_is_nobody_and_its_tokens_are_give
     await nothing_stored(stage)
 
 
-@pytest.mark.parametrize("fault", [StoreUnavailable("down"), SealBroken("Put the former key back.")])
+@pytest.mark.parametrize(
+    ("fault", "error", "words"),
+    [
+        (StoreUnavailable("Redis is away."), "temporarily_unavailable", ["Redis is away.", "again from your app in a"]),
+        (
+            StoreUnavailable("Redis is full.", outage="full"),
+            "temporarily_unavailable",
+            ["Redis is full.", "mends that"],
+        ),
+        (SealBroken("", missing="3fa2c1"), "server_error", ["its key (3fa2c1)", "Nothing was erased", "left as it is"]),
+    ],
+)
 async def test_a_connection_that_cannot_be_kept_is_given_back(
-    stage: Stage, fault: VitalsError, monkeypatch: pytest.MonkeyPatch
+    stage: Stage, fault: VitalsError, error: str, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(_connection: Connection) -> Connection:
         raise fault
@@ -309,8 +320,8 @@ async def test_a_connection_that_cannot_be_kept_is_given_back(
     page = await browser.come_back(state, stage.oura.code_for(OWNER))
 
     assert page.status_code == 503
-    assert str(fault) in page.text
-    assert back(page)["error"] == "temporarily_unavailable"
+    assert [each for each in words if each not in page.text] == []
+    assert back(page)["error"] == error
     assert "access-0" in stage.oura.revoked
     await nothing_stored(stage)
 

@@ -168,15 +168,15 @@ def test_text_stands_out_from_its_ground_in_both_schemes(scheme: int, ink: str, 
 @pytest.mark.parametrize(
     ("exc", "status", "words"),
     [
-        pytest.param(HTTPException(404, "SECRET"), 404, "Nothing here", id="404"),
-        pytest.param(HTTPException(405, "SECRET", {"Allow": "GET"}), 405, "Not that way", id="405"),
-        pytest.param(HTTPException(418, "SECRET"), 418, "could not be answered", id="any other"),
-        pytest.param(StoreUnavailable("SECRET"), 503, "lets nobody in", id="store"),
-        pytest.param(StoreUnavailable("SECRET", outage="full"), 503, "no room left", id="store full"),
-        pytest.param(StoreUnavailable("SECRET", outage="read_only"), 503, "can read its own", id="store read-only"),
-        pytest.param(StoreUnavailable("SECRET", outage="unusable"), 503, "does not help", id="store unusable"),
-        pytest.param(SealBroken("SECRET", missing="3fa2"), 503, "its key (3fa2) is not", id="sealed under another key"),
-        pytest.param(RuntimeError("SECRET"), 500, "The fault is ours", id="bug"),
+        pytest.param(HTTPException(404, "CANARY"), 404, "Nothing here", id="404"),
+        pytest.param(HTTPException(405, "CANARY", {"Allow": "GET"}), 405, "Not that way", id="405"),
+        pytest.param(HTTPException(418, "CANARY"), 418, "could not be answered", id="any other"),
+        pytest.param(StoreUnavailable("CANARY"), 503, "lets nobody in", id="store"),
+        pytest.param(StoreUnavailable("CANARY", outage="full"), 503, "no room left", id="store full"),
+        pytest.param(StoreUnavailable("CANARY", outage="read_only"), 503, "can read its own", id="store read-only"),
+        pytest.param(StoreUnavailable("CANARY", outage="unusable"), 503, "does not help", id="store unusable"),
+        pytest.param(SealBroken("CANARY", missing="3fa2"), 503, "its key (3fa2) is not", id="sealed under another key"),
+        pytest.param(RuntimeError("CANARY"), 500, "The fault is ours", id="bug"),
     ],
 )
 def test_an_error_has_a_page_of_ours_that_tells_nothing_of_the_inside(exc: Exception, status: int, words: str) -> None:
@@ -184,7 +184,7 @@ def test_an_error_has_a_page_of_ours_that_tells_nothing_of_the_inside(exc: Excep
 
     assert page.status_code == status
     assert words in bytes(page.body).decode()
-    assert b"SECRET" not in page.body
+    assert b"CANARY" not in page.body
     assert page.headers["content-security-policy"]
 
 
