@@ -18,7 +18,7 @@ from app.authserver.askers import Asker
 from app.authserver.gate import Gate
 from app.authserver.pinned import PINNED
 from app.authserver.records import Client, amended, from_json, to_json, token_hash
-from app.authserver.redirects import MAX_REDIRECTS, PLAIN_HOST, BadRedirect, check_redirect
+from app.authserver.redirects import MAX_REDIRECTS, PLAIN_AUTHORITY, BadRedirect, check_redirect
 from app.authserver.registration import BadMetadata, client_name
 from app.errors import BadRequest, TooManyRequests, VitalsError
 from app.store.base import Store
@@ -192,7 +192,12 @@ def check_client_id(client_id: str, *, loopback_host: str | None) -> None:
         host, port = parts.hostname, parts.port
     except ValueError:
         raise BadDocument("The client_id has a host or port that cannot be read.") from None
-    if not host or port == 0 or not PLAIN_HOST.fullmatch(host) or not client_id.startswith(f"{parts.scheme}://"):
+    if (
+        not host
+        or port == 0
+        or not PLAIN_AUTHORITY.fullmatch(parts.netloc)
+        or not client_id.startswith(f"{parts.scheme}://")
+    ):
         raise BadDocument("The client_id must be an address that names a host.")
     if parts.scheme != "https" and not (parts.scheme == "http" and host == loopback_host):
         raise BadDocument("The client_id must be an https address.")

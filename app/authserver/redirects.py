@@ -22,7 +22,8 @@ Any program can claim a private-use scheme on the owner's machine, so every othe
 
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})  # as `urlsplit` gives them
 _LOOPBACK = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(?::([0-9]{1,5}))?((?:[/?].*)?)")
-PLAIN_HOST = re.compile(r"[A-Za-z0-9._\-]+|[0-9A-Fa-f:.]+")  # a name or an IPv6 address, as `hostname` gives it
+# A name or an address, with nothing behind the bracket of an IPv6 one: `hostname` reads `[::1].evil.example` as `::1`.
+PLAIN_AUTHORITY = re.compile(r"(?:[^@]*@)?(?:[A-Za-z0-9._\-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")
 _URI_CHARACTERS = re.compile(r"(?:[A-Za-z0-9\-._~:/?\[\]@!$&'()+,;=]|%[0-9A-Fa-f]{2})+")
 
 _ANSWER_PARAMETERS = frozenset({"code", "state", "iss", "error", "error_description", "error_uri"})
@@ -66,7 +67,7 @@ def check_redirect(uri: object) -> str:
     if not host or port == 0 or not uri.startswith(f"{parts.scheme}://"):
         raise BadRedirect("A redirect URI must name a host.")
     # A browser decodes `%E3%80%82` to a dot, so the owner would be shown another host than the answer goes to.
-    if not PLAIN_HOST.fullmatch(host):
+    if not PLAIN_AUTHORITY.fullmatch(parts.netloc):
         raise BadRedirect("A redirect URI must write its host in plain ASCII, without percent-encoding.")
     if "@" in parts.netloc:
         raise BadRedirect("A redirect URI must not have a user name or password.")

@@ -117,7 +117,10 @@ async def test_an_honest_address_still_is(vitals: Vitals) -> None:
         assert (await register(http, uri)).status_code == 201, uri
 
 
-@pytest.mark.parametrize("address", ["https://claude.ai%E3%80%82evil.example/doc", "https://claude.ai;x/doc"])
+@pytest.mark.parametrize(
+    "address",
+    ["https://claude.ai%E3%80%82evil.example/doc", "https://claude.ai;x/doc", "https://[2001:db8::1].evil.example/doc"],
+)
 def test_nor_is_such_an_address_the_name_of_an_app(address: str) -> None:
     with pytest.raises(BadDocument):
         check_client_id(address, loopback_host=None)
