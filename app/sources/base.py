@@ -74,6 +74,7 @@ class Collection:
     clock_field: str | None = None  # an instant with the offset of the wearer's own clock
     clock_end_field: str | None = None  # the same at the record's end, which may be elsewhere
     entered: bool = False  # by the owner's hand, so wear and sync of the ring say nothing about what is missing
+    occasional: bool = False  # has no record on most days, so that a day without one is no gap
     not_on: tuple[str, ...] = ()  # hardware generations of the ring that cannot measure it
     stride_days: int | None = None  # dense only: days worth one request of their own, so that several run side by side
 
@@ -162,6 +163,7 @@ class Source(Protocol):
         latest: bool = False,
         progress: Progress | None = None,
         digest: Digest | None = None,
+        within_s: float | None = None,
     ) -> Fetched:
         """Bring every record of the range.
 
@@ -173,6 +175,7 @@ class Source(Protocol):
             latest: Only the newest record (dense collections only).
             progress: Told after each page.
             digest: Makes of the samples what is brought instead of them (dense collections with days only).
+            within_s: After so many seconds what has arrived is the answer, not complete; None leaves it to the source.
 
         Raises:
             NotPermitted: The source's scope is missing; no request was made if that was known before.

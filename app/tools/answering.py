@@ -6,9 +6,9 @@ from datetime import date, timedelta
 
 from app.errors import BadRequest
 from app.sources.base import Collection, DateRange, Fetched, Record, Source
-from app.tools.absence import CONCLUDE, empty
+from app.tools.absence import CONCLUDE, empty, gaps, without_record
 from app.tools.buckets import RESOLUTIONS, finest
-from app.tools.circumstances import Beside, days_there, told, unworn, without_record, without_score
+from app.tools.circumstances import OFF, Beside, days_there, told, unworn, without_score
 from app.tools.dates import Span
 from app.tools.evidence import NOT_WORN, Evidence
 from app.tools.fitting import LEAST_CHARS, TooLarge, by_day, fit
@@ -31,7 +31,7 @@ class Question:
     shapes: tuple[Shape, ...]  # in the order of trying
     cap: int  # characters
     notes: tuple[str, ...]
-    evidence: Evidence | None = None  # about the days, where none of them has a record
+    evidence: Evidence | None = None  # about the days without a record
     beside: Beside = field(default_factory=Beside)  # what was asked with it
     held_back: int = 0  # samples or records that arrived beyond a gap
     days_there: frozenset[date] | None = None  # days with a sample, worked out once for all ways of writing the answer
@@ -159,20 +159,28 @@ def _circumstances(
     last = span.end if cut is None else max(span.start, min(cut, span.end))
     days = DateRange(span.start, last, question.here.zone)
     known, notes = told(collection, records, question.beside, days)
-    there = question.days_there
-    if there is None:
-        there = days_there(records, collection, days.zone)
-    if absent_days := without_record(there, collection, days, today=question.here.today):
-        known["days_without_record"] = absent_days
+    if question.evidence is not None and (absent := missing(question, records, last=span.end if cut is None else cut)):
+        about, more = gaps(collection, absent, question.evidence)
+        known |= about
+        notes = (*notes, *more)
     if off := unworn(records, collection):
-        said = "the ring was off for 20 h or more: the steps, calories and times of then, zeros too, say nothing"
-        notes = (*notes, f"On {', '.join(off)} {said} about the owner.")
-    if absent := without_score(records, collection, today=question.here.today, asked=shape.fields):
-        known["missing"] = {"score": absent}
-        notes = (*notes, *(CONCLUDE[word] for word in absent if word != NOT_WORN))
+        notes = (*notes, f"On {', '.join(off)} {OFF}")
+    if scoreless := without_score(records, collection, today=question.here.today, asked=shape.fields):
+        known["missing"] = {"score": scoreless}
+        notes = (*notes, *(CONCLUDE[word] for word in scoreless if word != NOT_WORN))
     if question.held_back:
         known["held_back"] = question.held_back
-    return known, notes
+    return known, tuple(dict.fromkeys(notes))
+
+
+def missing(question: Question, records: Sequence[Record], *, last: date) -> list[date]:
+    """Return the days up to `last` that have no record although the collection has one every day."""
+    there = question.days_there
+    if question.span is None or question.source.synthetic:  # sample data is made up, and not day by day
+        return []
+    if there is None:
+        there = days_there(records, question.collection, question.here.zone)
+    return without_record(there, question.collection, question.span, last=last)
 
 
 def _ignored(question: Question, shape: Shape, records: Sequence[Record], ignored: object) -> list[str]:

@@ -1,13 +1,13 @@
 """What the owner went through in a range of days that bears on reading it: journeys, clock changes, another ring.
 
-Offsets come from the records' own stamps. Samples are in UTC and carry none, so for several days of them the nights are
-asked as well, and from two weeks on the rings: one request each, beside the question itself. Both only help: where the
-scope is missing or the request fails, nothing is said.
+Offsets come from the records' own stamps. Samples are in UTC and carry none, so for them the nights are asked as well,
+and from two weeks on the rings: one request each, beside the question itself. Both only help: where the scope is
+missing or the request fails, nothing is said.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
 from itertools import pairwise
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -19,26 +19,29 @@ from app.identity import Caller
 from app.sources.base import Collection, DateKind, DateRange, Record, Source
 from app.sources.days import instant_in
 from app.tools.absence import stretches
-from app.tools.evidence import COMPUTED_BY, NO_SCORE, NOT_COMPUTED, NOT_WORN, UNWORN_S, off_s
+from app.tools.clocks import Clocks, stamps
+from app.tools.evidence import UNWORN_S, off_s, unscored
 from app.tools.records import day_of
 from app.tools.rendering import Answer
 
 RING_DAYS: Final = 14  # shorter ranges are hardly ever across two rings, and not worth a request
-OFFSET_DAYS: Final = 2
 _DAY: Final = timedelta(days=1)
 _MOST_STRETCHES: Final = 50
 _SCORE = "score"
+OFF: Final = (
+    "the ring was off for 20 h or more: the steps, calories and times of then, zeros too, say nothing about the owner."
+)
 _UTC = ZoneInfo("UTC")  # single records need no zone to be filed
 _NIGHTS, _RINGS = "sleep", "ring_configuration"
+_STAMPED: Final = ("bedtime_start", "bedtime_end", "day")
 
 
 @dataclass(slots=True)
 class Beside:
-    """What was asked beside the question."""
+    """What was asked beside the question; None: it was not, or did not come."""
 
-    nights: tuple[Record, ...] = ()
-    rings: tuple[Record, ...] = ()
-    asked: list[str] = field(default_factory=list)
+    nights: tuple[Record, ...] | None = None
+    rings: tuple[Record, ...] | None = None
 
 
 async def beside(caller: Caller, source: Source, collection: Collection, days: DateRange | None) -> Beside:
@@ -51,15 +54,15 @@ async def beside(caller: Caller, source: Source, collection: Collection, days: D
             return found  # the question itself will be refused, and nothing may be asked
     except VitalsError:
         return found
-    count = (days.end - days.start).days + 1
 
     async def nights() -> None:
-        if not collection.dense or count < OFFSET_DAYS:
-            return
-        found.nights = await _ask(caller, source, _NIGHTS, days, ("bedtime_start", "bedtime_end", "day"))
+        if collection.dense:
+            # The last evening stands in the night after it, and a night that is not there yet is like the one before.
+            around = replace(days, start=days.start - _DAY, end=days.end + _DAY)
+            found.nights = await _ask(caller, source, _NIGHTS, around, _STAMPED)
 
     async def rings() -> None:
-        if count >= RING_DAYS:
+        if (days.end - days.start).days + 1 >= RING_DAYS:
             found.rings = await _ask(caller, source, _RINGS, None, ())
 
     async with anyio.create_task_group() as group:
@@ -77,10 +80,10 @@ async def _softly(step: Callable[[], Awaitable[None]]) -> None:
 
 async def _ask(
     caller: Caller, source: Source, name: str, days: DateRange | None, fields: tuple[str, ...]
-) -> tuple[Record, ...]:
+) -> tuple[Record, ...] | None:
     collection = source.collections.get(name)
     if collection is None or collection.granted_by(await source.granted(caller)) is False:
-        return ()
+        return None
     return (await source.fetch(caller, collection, days, fields=fields)).records
 
 
@@ -94,9 +97,7 @@ def without_score(
     for record in records:
         day = day_of(record, collection, _UTC)
         if day is not None and record.get(_SCORE) is None:
-            word = NOT_COMPUTED if day >= today - COMPUTED_BY else NO_SCORE
-            word = NOT_WORN if off_s(record) >= UNWORN_S else word
-            found.setdefault(word, []).append(str(day))
+            found.setdefault(unscored(record, day, today), []).append(str(day))
     return found
 
 
@@ -113,31 +114,17 @@ def days_there(records: Sequence[Record], collection: Collection, zone: ZoneInfo
     return frozenset(day for record in records if (day := day_of(record, collection, zone)) is not None)
 
 
-def without_record(there: frozenset[date], collection: Collection, days: DateRange, *, today: date) -> list[str]:
-    """Return the stretches of days without a record, of a collection that has one every day or nearly so."""
-    if collection.entered or not there:
-        return []
-    count = (min(days.end, today) - days.start).days + 1
-    absent = [day for n in range(count) if (day := days.start + n * _DAY) not in there]
-    daily = collection.dense or collection.date_kind in (DateKind.WAKE_DAY, DateKind.ACTIVITY_DAY)
-    return stretches(absent)[-_MOST_STRETCHES:] if daily or 2 * len(absent) <= count else []
-
-
 def told(
     collection: Collection, records: Sequence[Record], found: Beside, days: DateRange
 ) -> tuple[Answer, tuple[str, ...]]:
     """Return `offsets` and `ring_changes`, as far as there is something to say, and notes about them."""
     said: Answer = {}
     notes: list[str] = []
-    clock, stamped = collection, records
-    if collection.dense and found.nights:
-        nights = ((day_of(one, NIGHT_CLOCK, days.zone), one) for one in found.nights)
-        clock, stamped = NIGHT_CLOCK, [one for day, one in nights if day and day <= days.end]
-    runs, away = offsets(stamped, clock, days.zone)
+    runs, away = offsets(_dated(collection, records, found, days), days.zone)
     if runs:
         said["offsets"] = [{"offset": run.offset, "from": str(run.first), "to": str(run.last)} for run in runs]
         notes.append(_journey(collection, days.zone) if away else f"Clocks changed in {days.zone.key}: see offsets.")
-    if changes := ring_changes(found.rings, days):
+    if changes := ring_changes(found.rings or (), days):
         said["ring_changes"] = changes
         notes.append("The ring was changed: see ring_changes. Before and after are not the same instrument.")
     return said, tuple(notes)
@@ -161,7 +148,22 @@ class Run:
     last: date
 
 
-def offsets(records: Sequence[Record], collection: Collection, zone: ZoneInfo) -> tuple[list[Run], bool]:
+def _dated(
+    collection: Collection, records: Sequence[Record], found: Beside, days: DateRange
+) -> Iterable[tuple[date, datetime]]:
+    """Return the instants that tell the owner's clock, by the day they tell it of."""
+    if not collection.dense:
+        dated = ((day_of(record, collection, days.zone), at) for record, at in stamps(records, collection))
+        return [(day, at) for day, at in dated if day]
+    known = sorted(at for _, at in stamps(found.nights or (), NIGHT_CLOCK))
+    inside = [(at.date(), at) for at in known if days.start <= at.date() <= days.end]
+    if inside or not known:
+        return inside
+    noon = datetime.combine(days.start, time(12), days.zone)
+    return [(days.start, noon.astimezone(Clocks(days.zone, known).at(noon)))]
+
+
+def offsets(dated: Iterable[tuple[date, datetime]], zone: ZoneInfo) -> tuple[list[Run], bool]:
     """Return runs of days by the offset they were recorded with, if that is not one offset and the zone's own.
 
     Returns:
@@ -169,14 +171,8 @@ def offsets(records: Sequence[Record], collection: Collection, zone: ZoneInfo) -
     """
     runs: list[Run] = []
     away = False
-    stamped = ((record, name) for record in records for name in (collection.clock_field, collection.clock_end_field))
-    for record, name in stamped:
-        at = _stamped(record, name)
-        day = day_of(record, collection, zone)
-        if at is None or day is None:
-            continue
-        offset = at.strftime("%z")
-        named = f"{offset[:3]}:{offset[3:5]}"
+    for day, at in dated:
+        named = at.isoformat()[-6:]
         away |= at.utcoffset() != at.astimezone(zone).utcoffset()
         if runs and runs[-1].offset == named:
             runs[-1].last = max(runs[-1].last, day)
@@ -185,9 +181,22 @@ def offsets(records: Sequence[Record], collection: Collection, zone: ZoneInfo) -
     return (runs, away) if away or len(runs) > 1 else ([], False)
 
 
-def _stamped(record: Record, name: str | None) -> datetime | None:
-    text = record.get(name) if name else None
-    return instant_in(text) if isinstance(text, str) and len(text) > len("2026-03-10T00:00:00") else None
+async def clock_of(caller: Caller, source: Source, at: datetime, zone: ZoneInfo) -> tuple[Answer, tuple[str, ...]]:
+    """Return the offset the owner lived by at the instant of a sample, where it is not the zone's, and a note."""
+    day = at.astimezone(zone).date()
+    try:
+        found = await _ask(caller, source, _NIGHTS, DateRange(day - _DAY, day + _DAY, zone), _STAMPED)
+    except VitalsError:
+        return {}, ()
+    there = at.astimezone(Clocks(zone, (known for _, known in stamps(found or (), NIGHT_CLOCK))).at(at))
+    if there.utcoffset() == at.astimezone(zone).utcoffset():
+        return {}, ()
+    offset = there.isoformat()[-6:]
+    note = (
+        f"By the owner's own clock, which was not that of {zone.key} in the night next to it, this sample is from "
+        f"{there.isoformat(timespec='minutes')}."
+    )
+    return {"offsets": [{"offset": offset, "from": str(there.date()), "to": str(there.date())}]}, (note,)
 
 
 def ring_changes(rings: Sequence[Record], days: DateRange) -> list[Answer]:

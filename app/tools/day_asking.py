@@ -6,10 +6,13 @@ import anyio
 
 from app.errors import MembershipRequired, NotPermitted, SourceError, VitalsError
 from app.sources.base import Collection, DateKind, DateRange, Progress, Source
-from app.tools.absence import INCOMPLETE
+from app.tools.absence import ENTERED, unread
 from app.tools.calling import Call
+from app.tools.circumstances import without_score
+from app.tools.clocks import stamps
 from app.tools.day_page import SLEEP, Section, section_text
-from app.tools.evidence import IN_FUTURE, NO_RECORD, gather
+from app.tools.evidence import IN_FUTURE, INCOMPLETE, NO_RECORD, refused
+from app.tools.inquiry import Known, gather
 from app.tools.progress import Together
 from app.tools.shaping import Shape
 from app.tools.zones import Here
@@ -38,7 +41,7 @@ async def sections(call: Call, place: Here, day: date) -> list[Section]:
                 found[collection.qualified] = await _section(call, source, collection, place, day, progress)
             except VitalsError as failure:  # collected: a task group would raise it inside a group of exceptions
                 failures.append(failure)
-                found[collection.qualified] = Section(collection.qualified, None, _word(failure), str(failure))
+                found[collection.qualified] = Section(collection.qualified, None, refused(failure), str(failure))
 
     async with anyio.create_task_group() as group:
         for source, collection in wanted:
@@ -63,12 +66,16 @@ async def _give_reasons(call: Call, source: Source, place: Here, day: date, foun
     # One look serves all; it goes farthest for one that some rings cannot measure and that is no witness itself.
     asker = max(missing, key=lambda collection: (bool(collection.not_on), collection.date_kind is DateKind.WAKE_DAY))
     sleep = found.get(f"{source.name}.{SLEEP}")
-    nights = {day: sleep.records} if sleep is not None and sleep.missing in (None, NO_RECORD) else None
+    known = Known()
+    if sleep is not None and sleep.records:
+        known.nights = {day: sleep.records}
+        known.stamps = [at for _, at in stamps(sleep.records, source.collections[SLEEP])]
     now = datetime.fromtimestamp(call.service.now(), tz=UTC)
-    evidence = await gather(call.caller, source, asker, [day], here=place, now=now, nights=nights)
+    evidence = await gather(call.caller, source, asker, [day], here=place, now=now, known=known)
     for collection in missing:
         word, why = evidence.why(collection, day)
-        found[collection.qualified] = Section(collection.qualified, None, word, why)
+        told = " ".join(([why] if why else []) + (unread(collection, evidence) if word == NO_RECORD else []))
+        found[collection.qualified] = Section(collection.qualified, None, word, told or None)
 
 
 def ahead(call: Call) -> list[Section]:
@@ -81,20 +88,22 @@ def _on_the_page(collection: Collection) -> bool:
     return collection.date_kind is not DateKind.UNDATED and collection.name not in LEFT_OUT
 
 
-def _word(failure: Exception) -> str:
-    if isinstance(failure, NotPermitted):
-        return "not_permitted"
-    return "no_membership" if isinstance(failure, MembershipRequired) else INCOMPLETE
-
-
 async def _section(
     call: Call, source: Source, collection: Collection, place: Here, day: date, progress: Progress
 ) -> Section:
     shape = Shape(collection, place.zone, resolution="day" if collection.dense else "raw")
     days = DateRange(day, day, place.zone)
     fetched = await source.fetch(call.caller, collection, days, fields=shape.at_source, progress=progress)
+    if not fetched.records and fetched.complete:
+        return Section(collection.qualified, None, NO_RECORD, ENTERED if collection.entered else None)
     if not fetched.records:
-        return Section(collection.qualified, None, NO_RECORD if fetched.complete else INCOMPLETE)
+        return Section(collection.qualified, None, INCOMPLETE)
     text = section_text(shape, fetched.records, day, whole=fetched.complete)
-    missing = None if fetched.complete else INCOMPLETE
-    return Section(collection.qualified, text, missing, records=fetched.records)
+    scoreless = without_score(fetched.records, collection, today=place.today, asked=())
+    return Section(
+        collection.qualified,
+        text,
+        None if fetched.complete else INCOMPLETE,
+        scoreless=next(iter(scoreless), None),
+        records=fetched.records,
+    )

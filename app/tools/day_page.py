@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from app.sources.base import Collection, Kind, Record
+from app.tools.absence import CONCLUDE, ENTERED
+from app.tools.circumstances import OFF, unworn
 from app.tools.nights import night
 from app.tools.records import by_name, leaves
 from app.tools.shaping import Shape
@@ -27,19 +29,28 @@ class Section:
     text: str | None
     missing: str | None = None
     why: str | None = None
+    scoreless: str | None = None  # the word for a score that a record lacks
     records: tuple[Record, ...] = ()
+
+    @property
+    def absent(self) -> dict[str, str]:
+        """Return the word for what is not there, by its name."""
+        found = {self.collection: self.missing, f"{self.collection}.score": self.scoreless}
+        return {name: word for name, word in found.items() if word}
 
 
 def page(heading: Sequence[str], found: Sequence[Section]) -> str:
     """Put the sections together, what is missing first."""
     lines = list(heading)
-    if absent := [section for section in found if section.missing]:
+    if any(section.absent for section in found):
         lines += ["", "## Missing", "Missing is unknown, never zero, and never proof that nothing happened."]
-        alike: dict[str, list[str]] = {}
-        for section in absent:
-            reason = f"{section.missing} ({section.why})" if section.why else str(section.missing)
-            alike.setdefault(reason, []).append(section.collection)
-        lines += [f"- {reason}: {', '.join(names)}" for reason, names in alike.items()]
+        alike: dict[tuple[str, str | None], list[str]] = {}
+        for section in found:
+            for name, word in section.absent.items():
+                alike.setdefault((word, section.why), []).append(name)
+        lines += [f"- {word}{f' ({why})' if why else ''}: {', '.join(names)}" for (word, why), names in alike.items()]
+        reasoned = dict.fromkeys(word for word, why in alike if why != ENTERED)
+        lines += [CONCLUDE[word] for word in reasoned if word in CONCLUDE]
     for section in found:
         if section.text is not None:
             lines += ["", section.text]
@@ -51,6 +62,8 @@ def section_text(shape: Shape, records: Sequence[Record], day: date, *, whole: b
     lines = [f"## {shape.collection.qualified}", shape.collection.carries]
     if not whole:
         lines.append("Not all of it arrived, so this is only a part.")
+    if unworn(records, shape.collection):
+        lines.append(f"On this day {OFF}")
     if shape.collection.dense:
         lines += _stream(shape, records)
     else:

@@ -5,14 +5,15 @@ Each is given as it was recorded, or has one word for why it is not there. What 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from app.errors import MembershipRequired, NotPermitted, VitalsError
-from app.sources.base import Collection, Fetched, Record
-from app.tools.evidence import COMPUTED_BY, Evidence
+from app.errors import VitalsError
+from app.sources.base import Collection, Fetched, Kind, Record
+from app.tools.evidence import INCOMPLETE, Evidence, refused, unscored
 from app.tools.nights import Night, night
-from app.tools.provenance import merged
+from app.tools.provenance import by_group, merged
+from app.tools.records import goes_with
 from app.tools.rendering import Answer
 from app.tools.shaping import Shape
 
@@ -33,6 +34,7 @@ class Part:
     newest: date | None
     fetched: Fetched | None
     failure: VitalsError | None = None
+    stamps: Sequence[datetime] = ()  # instants with the offsets they were recorded with
 
     def missing(self, days: Sequence[date]) -> list[date]:
         """Return the days without a record, where nothing else explains it."""
@@ -64,6 +66,8 @@ class Writer:
         """Return the parts of today, and under `missing` a word for each that is not there."""
         found = {name: self._part(part, self._today) for name, part in self._parts.items()}
         said: Answer = {name: value for name, value in found.items() if value is not None}
+        if isinstance(last := said.get(NIGHT), dict):
+            said[NIGHT] = {"wake_day": self._today.isoformat(), **last}
         if absent := self._missing(self._today):
             said["missing"] = absent
         return said
@@ -73,9 +77,9 @@ class Writer:
         row: Answer = {"day": day.isoformat()}
         for name, part in self._parts.items():
             if (value := self._part(part, day)) is not None:
-                row[_plain_name(name)] = value
+                row[plain_name(name)] = value
         if absent := self._missing(day):
-            row["missing"] = {_plain_name(name): word for name, word in absent.items()}
+            row["missing"] = {plain_name(name): word for name, word in absent.items()}
         return row
 
     def _missing(self, day: date) -> dict[str, str]:
@@ -83,12 +87,10 @@ class Writer:
 
     def _why(self, part: Part, day: date) -> str:
         """Return one word for why a part is not there."""
-        if isinstance(part.failure, NotPermitted):
-            return "not_permitted"
-        if isinstance(part.failure, MembershipRequired):
-            return "no_membership"
-        if part.failure is not None or (part.fetched and not part.fetched.complete):
-            return "incomplete"
+        if part.failure is not None:
+            return refused(part.failure)
+        if part.fetched and not part.fetched.complete:
+            return INCOMPLETE
         records = part.records.get(day, ())
         if part.name == NIGHT:
             if night(records).in_progress:
@@ -96,7 +98,7 @@ class Writer:
             return "no_long_sleep" if records else self._looked_up(part, day)
         if not records:
             return self._looked_up(part, day)
-        return "not_computed_yet" if day >= self._today - COMPUTED_BY else "no_score"
+        return unscored(records[-1], day, self._today)
 
     def _looked_up(self, part: Part, day: date) -> str:
         word, words = self._evidence.why(part.collection, day)
@@ -136,12 +138,14 @@ class Writer:
         delivered = Shape(part.collection, _UTC).deliver(records)
         units = delivered["units"]
         if isinstance(units, dict):
-            self.units |= merged(units, _plain_name(part.name))
+            dropped = _bookkeeping(part.collection)
+            kept = {name: unit for name, unit in units.items() if name not in dropped}
+            self.units |= merged(by_group(kept), plain_name(part.name))
         for name in _MARKS:
             if name in delivered:
-                self._mark(name, _plain_name(part.name), delivered[name])
+                self._mark(name, plain_name(part.name), delivered[name])
         data = delivered["data"]
-        return data if isinstance(data, list) else []
+        return [_plainly(record, part.collection) for record in data] if isinstance(data, list) else []
 
     def _mark(self, name: str, part: str, found: object) -> None:
         """Keep what a part's records must be marked with, under the part's name."""
@@ -165,7 +169,19 @@ def _added(before: object, more: object) -> object:
     return more
 
 
-def _plain_name(part: str) -> str:
+def _plainly(record: Record, collection: Collection) -> Record:
+    """Leave out what says nothing about the owner: ids, and the day and stamp of a record that stands under its day."""
+    dropped = _bookkeeping(collection)
+    return {name: value for name, value in record.items() if name not in dropped}
+
+
+def _bookkeeping(collection: Collection) -> frozenset[str]:
+    codes = {field.name for field in collection.fields if field.kind is Kind.ID}
+    return frozenset({*codes, *collection.day_fields[:1], *(set(collection.stamp_fields) - goes_with(collection))})
+
+
+def plain_name(part: str) -> str:
+    """Return what a part is called where it is not that of today."""
     return SLEEP if part == NIGHT else part
 
 

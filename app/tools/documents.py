@@ -99,7 +99,9 @@ async def _day(call: Call, name: str) -> Answer:
 
 
 def _cut(section: Section) -> Section:
-    return section if section.text is None else replace(section, text=None, missing="left_out", why=None)
+    return (
+        section if section.text is None else replace(section, text=None, missing="left_out", scoreless=None, why=None)
+    )
 
 
 def _written_day(call: Call, place: Here, day: date, found: list[Section], *, synthetic: bool) -> Answer:
@@ -115,7 +117,7 @@ def _written_day(call: Call, place: Here, day: date, found: list[Section], *, sy
     if synthetic:
         heading.append("This is sample data, not the owner's.")
     heading += place.notes
-    missing = {section.collection: section.missing for section in found if section.missing}
+    missing = {name: word for section in found for name, word in section.absent.items()}
     metadata = {
         "kind": "day",
         "day": day.isoformat(),

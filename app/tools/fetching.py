@@ -1,5 +1,6 @@
 """What one `health_query` asks of the source: the range, the range in blocks, or the newest record."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
@@ -7,13 +8,14 @@ from datetime import date, timedelta
 from app.errors import SourceError
 from app.sources.base import Collection, DateRange, Digest, Fetched, Record
 from app.tools.answering import Question
-from app.tools.buckets import measured
+from app.tools.buckets import MINUTES, measured
 from app.tools.calling import Call
 from app.tools.dates import Span
-from app.tools.fitting import LEAST_CHARS
+from app.tools.fitting import LEAST_CHARS, least_chars
 from app.tools.gathering import Gather
 from app.tools.progress import Together
 from app.tools.records import day_of, stamp
+from app.tools.shaping import Shape
 
 LOOK_BACK_DAYS = (7, 60, 366)  # for the newest record, where the source cannot be asked for it
 BLOCK_DAYS = 4  # of raw samples: one answer holds few days of them, so a month is not fetched to give a day
@@ -39,24 +41,24 @@ def _digest(question: Question) -> Digest | None:
     return Gather(question.collection, field, question.here.zone, resolutions, most, span.since, span.until)
 
 
-async def raw_as_far_as_it_fits(call: Call, question: Question) -> tuple[Fetched, date]:
-    """Fetch raw samples block by block, until there are more than one answer can hold.
+async def as_far_as_it_fits(call: Call, question: Question) -> tuple[Fetched, date]:
+    """Fetch samples of one resolution block by block, until there are more than one answer can hold.
 
     Returns:
         What came, and the last day that it reaches to.
     """
-    span = question.span
+    span, shape = question.span, question.shapes[0]
     if span is None:
         raise ValueError("samples are always asked for by days")
-    told = Together(call.progress)
-    fields = question.shapes[0].at_source
+    told, digest = Together(call.progress), _digest(question)
+    most, block_days = question.cap // least_chars(shape), _block_days(question.cap, shape)
     start, sofar = span.start, Fetched(records=(), pages=0, complete=True)
     while True:
-        end = min(span.end, start + timedelta(days=BLOCK_DAYS - 1))
+        end = min(span.end, start + timedelta(days=block_days - 1))
         block = DateRange(start, end, question.here.zone)
         try:
             found = await question.source.fetch(
-                call.caller, question.collection, block, fields=fields, progress=told.part()
+                call.caller, question.collection, block, fields=shape.at_source, progress=told.part(), digest=digest
             )
         except SourceError as error:
             if start == span.start:
@@ -66,9 +68,17 @@ async def raw_as_far_as_it_fits(call: Call, question: Question) -> tuple[Fetched
             failed = replace(sofar, complete=False, failures=(*sofar.failures, failure), whole_until=reached)
             return failed, reached
         sofar = _joined(sofar, found)
-        if end == span.end or not found.complete or len(sofar.records) * LEAST_CHARS > question.cap:
+        if end == span.end or not found.complete or len(sofar.records) > most:
             return sofar, end
         start = end + timedelta(days=1)
+
+
+def _block_days(cap: int, shape: Shape) -> int:
+    """Return how many days to fetch at once: in buckets, as many as one answer holds where each has samples."""
+    if shape.resolution == "raw":
+        return BLOCK_DAYS
+    a_day = 1 if shape.resolution == "day" else 24 * 60 // MINUTES[shape.resolution]
+    return max(BLOCK_DAYS, math.ceil(cap / (a_day * least_chars(shape))) + 1)
 
 
 async def newest(call: Call, question: Question) -> tuple[Fetched, DateRange | None]:

@@ -9,8 +9,22 @@ from datetime import date
 
 from app.sources.base import Record
 from app.tools.rendering import Answer, written
+from app.tools.shaping import Shape
 
 LEAST_CHARS = 10  # no record is shorter, in JSON or CSV: it carries at least its day or its instant
+_LEAST_BUCKET = {  # characters of {"start":"2026-03-10T08:00+00:00","n":1,"min":6,"mean":6.0,"max":6}, or of its row
+    ("json", "day"): 54,
+    ("csv", "day"): 24,
+    ("json", "start"): 68,
+    ("csv", "start"): 36,
+}
+
+
+def least_chars(shape: Shape) -> int:
+    """Return what a record or bucket takes at the very least."""
+    if shape.resolution == "raw":
+        return LEAST_CHARS
+    return _LEAST_BUCKET[shape.format, "day" if shape.resolution == "day" else "start"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,3 +111,21 @@ def _is_number(value: object) -> bool:
 def merged(units: Mapping[str, Mapping[str, object]], prefix: str) -> dict[str, Mapping[str, object]]:
     """Return units under a longer name, for answers that carry records of several collections."""
     return {f"{prefix}.{name}": unit for name, unit in units.items()}
+
+
+def by_group(units: Mapping[str, Mapping[str, object]]) -> dict[str, Mapping[str, object]]:
+    """Return units with `group.*` for the members of an object, where the same holds for all of them."""
+    groups: dict[str, list[str]] = {}
+    for name in units:
+        if "." in name:
+            groups.setdefault(name.rpartition(".")[0], []).append(name)
+    alike = {
+        group: members
+        for group, members in groups.items()
+        if len(members) > 1 and all(units[member] == units[members[0]] for member in members)
+    }
+    found: dict[str, Mapping[str, object]] = {}
+    for name, unit in units.items():
+        group = name.rpartition(".")[0]
+        found[f"{group}.*" if group in alike else name] = unit
+    return found

@@ -1,27 +1,31 @@
 """`health_query`: the records of one collection for a range of days, complete or saying where it is not."""
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
 import anyio.to_thread
 
 from app.errors import BadRequest
-from app.sources.base import Collection, DateKind, DateRange, Fetched, Source
-from app.tools.answering import Question, answer, fitted
+from app.sources.base import Collection, DateKind, DateRange, Fetched, Record, Source
+from app.tools.answering import Question, answer, fitted, missing
 from app.tools.arguments import Given, choice, flag, names, text
 from app.tools.buckets import RESOLUTIONS, measured, samples_in
 from app.tools.calling import Call, Definition
-from app.tools.circumstances import Beside, beside, days_there
+from app.tools.circumstances import Beside, beside, clock_of, days_there, told
+from app.tools.clocks import stamps
 from app.tools.dates import Span, span
-from app.tools.evidence import gather
-from app.tools.fetching import between, newest, raw_as_far_as_it_fits, whole, whole_days
-from app.tools.records import day_of
+from app.tools.fetching import as_far_as_it_fits, between, newest, whole, whole_days
+from app.tools.inquiry import LOOK_DAYS, Known, gather
+from app.tools.records import by_day, day_of, stamp
 from app.tools.rendering import Answer
 from app.tools.shaping import Shape
 from app.tools.words_for_days import LAST_NIGHT
 from app.tools.zones import Here, here
+
+T = TypeVar("T")
 
 USUAL_DAYS = 7
 USUAL_DENSE_DAYS = 2  # today and yesterday: a day of samples can be over a thousand records
@@ -64,20 +68,33 @@ async def run(call: Call, given: Given) -> Answer:
     place = await here(call, source, given[TIMEZONE])
     question = _read(call, given, source, collection, place)
     if given[LATEST]:
-        return _newest(question, *await newest(call, question))
+        return await _newest(call, question)
     span = question.span
     if span is not None and span.start > place.today + GRACE:
         return fitted(question, None, ())
-    fetched, rest_after, circumstances = await _asked(call, question, raw=given[RESOLUTION] == "raw")
-    if span is not None and fetched.complete and not between(fetched.records, collection, span):
-        days = [span.start + timedelta(days=n) for n in range((span.end - span.start).days + 1)]
+    fetched, rest_after, circumstances = await _asked(call, question, piecewise=given[RESOLUTION] is not None)
+    many = len(fetched.records) > MANY
+    came = await _aside(partial(_sorted_out, question, fetched, rest_after, circumstances), many=many)
+    fit_it = partial(fitted, came.question, fetched, came.records, rest_after=came.rest_after)
+    days = _unexplained(came, fetched)
+    if days and (days[-1] - days[0]).days >= LOOK_DAYS:  # then look into those alone that are delivered
+        reached = (await _aside(fit_it, many=many)).get("continue_from")
+        days = [day for day in days if not isinstance(reached, str) or day <= date.fromisoformat(reached)]
+    if days:
         now = datetime.fromtimestamp(call.service.now(), place.zone)
-        question = replace(question, evidence=await gather(call.caller, source, collection, days, here=place, now=now))
-    shape_it = partial(_shaped, question, fetched, rest_after, circumstances)
-    return await anyio.to_thread.run_sync(shape_it) if len(fetched.records) > MANY else shape_it()
+        known = _known(came, circumstances)
+        evidence = await gather(call.caller, source, collection, days, here=place, now=now, known=known)
+        question = replace(came.question, evidence=evidence)
+        fit_it = partial(fitted, question, fetched, came.records, rest_after=came.rest_after)
+    return await _aside(fit_it, many=many)
 
 
-async def _asked(call: Call, question: Question, *, raw: bool) -> tuple[Fetched, date | None, Beside]:
+async def _aside(work: Callable[[], T], *, many: bool) -> T:
+    """Do what takes long for many records in a thread."""
+    return await anyio.to_thread.run_sync(work) if many else work()
+
+
+async def _asked(call: Call, question: Question, *, piecewise: bool) -> tuple[Fetched, date | None, Beside]:
     """Ask for the records, and beside them for what bears on reading them.
 
     Returns:
@@ -95,8 +112,8 @@ async def _asked(call: Call, question: Question, *, raw: bool) -> tuple[Fetched,
     async with anyio.create_task_group() as group:
         group.start_soon(look_beside)
         try:
-            if question.collection.dense and raw and span is not None:
-                fetched, reached = await raw_as_far_as_it_fits(call, question)
+            if question.collection.dense and piecewise and span is not None:
+                fetched, reached = await as_far_as_it_fits(call, question)
                 rest_after = reached if reached < span.end else None
             else:
                 fetched = await whole(call, question)
@@ -108,13 +125,46 @@ async def _asked(call: Call, question: Question, *, raw: bool) -> tuple[Fetched,
     return fetched, rest_after, circumstances[0]
 
 
-def _shaped(question: Question, fetched: Fetched, rest_after: date | None, circumstances: Beside) -> Answer:
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """What is to be delivered."""
+
+    question: Question
+    records: Sequence[Record]
+    rest_after: date | None  # the last day up to which everything came, if the range goes on after it
+
+
+def _sorted_out(question: Question, fetched: Fetched, rest_after: date | None, circumstances: Beside) -> _Came:
     came = between(fetched.records, question.collection, question.span)
     records, whole_until = whole_days(fetched, came, question)
     held_back = samples_in(came) - samples_in(records)
     there = days_there(records, question.collection, question.here.zone) if question.collection.dense else None
     question = replace(question, beside=circumstances, held_back=held_back, days_there=there)
-    return fitted(question, fetched, records, rest_after=whole_until if whole_until is not None else rest_after)
+    return _Came(question, records, whole_until if whole_until is not None else rest_after)
+
+
+def _unexplained(came: _Came, fetched: Fetched) -> list[date]:
+    """Return the days that want a reason: all, where nothing came; else those without a record."""
+    span = came.question.span
+    if span is None or (not fetched.complete and came.rest_after is None):
+        return []
+    if came.records:
+        return missing(came.question, came.records, last=span.end if came.rest_after is None else came.rest_after)
+    days = (span.end - span.start).days + 1
+    return [span.start + timedelta(days=n) for n in range(days)] if fetched.complete else []
+
+
+def _known(came: _Came, circumstances: Beside) -> Known:
+    """Return what is known already of nights, clocks and rings."""
+    collection, zone = came.question.collection, came.question.here.zone
+    known = Known(rings=circumstances.rings)
+    if collection.dense:
+        known.stamps = ()  # its days are the answer's, whatever the owner's clock
+    elif collection.clock_field and came.records:
+        known.stamps = [at for _, at in stamps(came.records, collection)]
+        if collection.date_kind is DateKind.WAKE_DAY:
+            known.nights = by_day(came.records, collection, zone)
+    return known
 
 
 def _read(call: Call, given: Given, source: Source, collection: Collection, place: Here) -> Question:
@@ -196,20 +246,27 @@ def _can_bucket(shape: Shape) -> bool:
     return True
 
 
-def _newest(question: Question, fetched: Fetched, looked: DateRange | None) -> Answer:
+async def _newest(call: Call, question: Question) -> Answer:
     collection, place = question.collection, question.here
+    fetched, looked = await newest(call, question)
     records = fetched.records[-1:]
     day = day_of(records[0], collection, place.zone) if records else None
-    note = None
+    known: Answer = {}
+    notes: tuple[str, ...] = ()
     if not records and looked is not None:
-        note = f"Nothing was found back to {looked.start}; older records would need start and end."
-    said = answer(question, question.shapes[0], fetched, records, note=note)
+        notes = (f"Nothing was found back to {looked.start}; older records would need start and end.",)
+    elif day is not None and not collection.dense:
+        known, notes = told(collection, records, Beside(), DateRange(day, day, place.zone))
+    elif records and (at := stamp(records[0], collection)) is not None and not question.source.synthetic:
+        known, notes = await clock_of(call.caller, question.source, at, place.zone)
+    question = replace(question, notes=(*notes, *question.notes))
+    said = answer(question, question.shapes[0], fetched, records)
     data = said.pop("data")
     if day is not None:
         said |= {"start": day.isoformat(), "end": day.isoformat(), "age_days": (place.today - day).days}
     elif looked is not None:
         said |= {"start": looked.start.isoformat(), "end": place.today.isoformat()}
-    return {**said, "data": data}
+    return {**said, **known, "data": data}
 
 
 QUERY = Definition(

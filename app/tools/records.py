@@ -29,10 +29,32 @@ def end_day_of(record: Record, collection: Collection, start: date) -> date:
     return max(start, days[1]) if days and collection.date_kind is DateKind.SPAN else start
 
 
-def always_kept(collection: Collection) -> frozenset[str]:
-    """Return the fields without which a record cannot be placed, or its others not be read."""
+def by_day(records: Iterable[Record], collection: Collection, zone: ZoneInfo) -> dict[date, list[Record]]:
+    """Return records by the day they are filed under; without those that have none."""
+    filed: dict[date, list[Record]] = {}
+    for record in records:
+        if day := day_of(record, collection, zone):
+            filed.setdefault(day, []).append(record)
+    return filed
+
+
+def always_asked(collection: Collection) -> frozenset[str]:
+    """Return the fields without which a record cannot be told apart, placed, or its others not be read."""
     ends = {collection.end_day_field} if collection.end_day_field else set()
     return frozenset({"id", *collection.day_fields, *collection.stamp_fields[:1], *ends, *collection.read_with})
+
+
+def goes_with(collection: Collection) -> frozenset[str]:
+    """Return the fields that go out whatever others are asked for: what a row is read by, and no more.
+
+    That is its day, and its time where a day can have several; of what lasts also the id, since a record that runs on
+    past a cut comes again.
+    """
+    several = collection.dense or collection.entered or collection.clock_end_field is not None
+    left_out = {"id"} if collection.end_day_field is None else set()
+    if not several:
+        left_out |= set(collection.stamp_fields) - set(collection.day_fields)
+    return always_asked(collection) - left_out
 
 
 def top(name: str) -> str:

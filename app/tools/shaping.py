@@ -9,7 +9,7 @@ from app.sources.base import Collection, Record
 from app.tools.arguments import near
 from app.tools.buckets import bucketed, measured, samples_in
 from app.tools.provenance import provenance, unit_of
-from app.tools.records import always_kept, has, known_names, samples, select, top
+from app.tools.records import always_asked, goes_with, has, known_names, samples, select, top
 from app.tools.rendering import Answer
 from app.tools.tables import GUARD, table
 
@@ -35,10 +35,10 @@ class Shape:
         """
         known = known_names(self.collection)
         if self.resolution != "raw" and self.collection.takes_fields:
-            return tuple(sorted({measured(self.collection, self.fields).name, *always_kept(self.collection)} - {"id"}))
+            return tuple(sorted({measured(self.collection, self.fields).name, *always_asked(self.collection)} - {"id"}))
         if not self.collection.takes_fields or not self.fields or not all(name in known for name in self.fields):
             return ()
-        return tuple(dict.fromkeys([*(top(name) for name in self.fields), *sorted(always_kept(self.collection))]))
+        return tuple(dict.fromkeys([*(top(name) for name in self.fields), *sorted(always_asked(self.collection))]))
 
     def found(self, records: Sequence[Record]) -> tuple[str, ...]:
         """Return the fields asked for that exist: in the catalogue, or in the records themselves."""
@@ -59,7 +59,12 @@ class Shape:
             said["fields_split"] = {"at_source": list(self.at_source), "here": [name for name in found if "." in name]}
         if self.resolution != "raw":
             return self._buckets(records, said)
-        chosen = [select(record, found, always_kept(self.collection)) for record in records] if found else list(records)
+        chosen = list(records)
+        if found:
+            chosen = [select(record, found, goes_with(self.collection)) for record in records]
+            asked = {top(name) for name in found}
+            if added := list(dict.fromkeys(name for record in chosen for name in record if name not in asked)):
+                said["fields_added"] = added
         if not self.full:
             chosen, left_out = _without_series(chosen, self.collection, asked={top(name) for name in found})
             if left_out:

@@ -12,17 +12,19 @@ import anyio
 from app.errors import MembershipRequired, NotPermitted, SourceError, VitalsError
 from app.identity import Caller
 from app.sources.base import Collection, DateRange, Progress, Record, Source
-from app.sources.days import instant_in
-from app.tools.absence import CONCLUDE
+from app.tools.absence import CONCLUDE, unread
 from app.tools.arguments import Given, number, text
 from app.tools.calling import Call, Definition
 from app.tools.circumstances import Beside, told
-from app.tools.day_parts import NIGHT, READINESS, SLEEP_SCORE, Part, Writer
-from app.tools.evidence import Evidence, gather
+from app.tools.clocks import stamps
+from app.tools.day_parts import NIGHT, READINESS, SLEEP_SCORE, Part, Writer, plain_name
+from app.tools.evidence import NO_RECORD, Evidence
+from app.tools.inquiry import Known, gather
 from app.tools.nights import night
 from app.tools.progress import Together
-from app.tools.records import day_of
+from app.tools.records import by_day
 from app.tools.rendering import Answer, written
+from app.tools.rest_mode import RestMode, rest_mode
 from app.tools.shaping import Shape
 from app.tools.zones import Here, here
 
@@ -39,13 +41,15 @@ _PARTS = {NIGHT: "sleep", READINESS: "daily_readiness", SLEEP_SCORE: "daily_slee
 _CHOSEN = (
     "main is the longest long_sleep of the wake day; any other is under other_long_sleep; naps are the short periods "
     "that count; rest and deleted periods are never sleep; all_sleep_of_day adds up all that count. A night's own "
-    "readiness is left out where it repeats the day's. units: sleep.* is for the sleep of any day."
+    "readiness is left out where it repeats the day's. units: sleep.* is for the sleep of any day, last_night too, and "
+    "name.* for all that stands under that name. Ids and what only repeats the day are left out; health_query has them."
 )
 _SCORES = (
     "Scores are grades from 1 to 100, contributors too: a contributor resting_heart_rate or deep_sleep is never bpm or "
-    "minutes. `timestamp` only marks the day."
+    "minutes."
 )
 _NO_NEWEST = f"newest_record_age is null where {LOOK_BACK_DAYS} days held nothing, or could not be read."
+_OLD_NIGHT = "newest_record_age.sleep is the newest night there is; it is not last night, which is missing."
 
 
 async def run(call: Call, given: Given) -> Answer:
@@ -60,9 +64,15 @@ async def run(call: Call, given: Given) -> Answer:
     async def ask(name: str, source: Source, collection: Collection, progress: Progress) -> None:
         parts[name] = await _ask(call.caller, source, collection, name, place, given[DAYS], progress)
 
+    resting: list[RestMode] = []
+
+    async def ask_rest() -> None:
+        resting.append(await rest_mode(call.caller, source, place, given[DAYS]))
+
     async with anyio.create_task_group() as group:
         for name, (its_source, collection) in found.items():
             group.start_soon(ask, name, its_source, collection, told.part())
+        group.start_soon(ask_rest)
     parts = {name: parts[name] for name in _PARTS}
     if failures := [part.failure for part in parts.values() if part.failure is not None]:
         grave = [failure for failure in failures if not isinstance(failure, _BEARABLE)]
@@ -71,7 +81,7 @@ async def run(call: Call, given: Given) -> Answer:
     evidence = await _evidence(call, source, place, parts, given[DAYS])
     synthetic = any(its_source.synthetic for its_source, _ in found.values())
     for days in range(given[DAYS], -1, -1):
-        answer = _answer(parts, evidence, days, cut=given[DAYS] - days, synthetic=synthetic)
+        answer = _answer(parts, evidence, resting[0], days, cut=given[DAYS] - days, synthetic=synthetic)
         if len(written(answer)) <= call.service.answer_max_chars:
             break
     return answer
@@ -84,15 +94,17 @@ async def _ask(
     ahead = 1 if name == NIGHT else 0
     try:
         fetched = await source.fetch(caller, collection, _back(place, days, ahead=ahead), progress=progress)
-        records = _filed(fetched.records, collection, place)
+        records = by_day(fetched.records, collection, place.zone)
         newest = _newest(name, records, place)
+        known = [at for _, at in stamps(fetched.records, collection)]
         if newest is None and fetched.complete:
             fields = Shape(collection, place.zone, fields=_LEAST[name]).at_source
             older = await source.fetch(caller, collection, _back(place, LOOK_BACK_DAYS), fields=fields)
-            newest = _newest(name, _filed(older.records, collection, place), place)
+            newest = _newest(name, by_day(older.records, collection, place.zone), place)
+            known += [at for _, at in stamps(older.records, collection)]
     except VitalsError as failure:
         return Part(name, collection, {}, None, None, failure)
-    return Part(name, collection, records, newest, fetched)
+    return Part(name, collection, records, newest, fetched, stamps=known)
 
 
 async def _evidence(call: Call, source: Source, place: Here, parts: Mapping[str, Part], days: int) -> Evidence:
@@ -101,9 +113,8 @@ async def _evidence(call: Call, source: Source, place: Here, parts: Mapping[str,
     missing = sorted({day for part in parts.values() for day in part.missing(asked)})
     now = datetime.fromtimestamp(call.service.now(), tz=UTC).astimezone(place.zone)
     night_part = parts[NIGHT]
-    return await gather(
-        call.caller, source, night_part.collection, missing, here=place, now=now, nights=night_part.records
-    )
+    known = Known(nights=night_part.records, stamps=night_part.stamps)
+    return await gather(call.caller, source, night_part.collection, missing, here=place, now=now, known=known)
 
 
 def _newest(name: str, records: Mapping[date, Sequence[Record]], place: Here) -> date | None:
@@ -118,22 +129,21 @@ def _back(place: Here, days: int, *, ahead: int = 0) -> DateRange:
     return DateRange(place.today - timedelta(days=days), place.today + timedelta(days=ahead), place.zone)
 
 
-def _filed(records: Sequence[Record], collection: Collection, place: Here) -> dict[date, list[Record]]:
-    filed: dict[date, list[Record]] = {}
-    for record in records:
-        if day := day_of(record, collection, place.zone):
-            filed.setdefault(day, []).append(record)
-    return filed
-
-
 def _answer(
-    parts: Mapping[str, Part], evidence: Evidence, days: int, *, cut: int = 0, synthetic: bool = False
+    parts: Mapping[str, Part],
+    evidence: Evidence,
+    resting: RestMode,
+    days: int,
+    *,
+    cut: int = 0,
+    synthetic: bool = False,
 ) -> Answer:
     """Write the answer.
 
     Args:
         parts: What came.
         evidence: Why some of it did not; also the owner's zone and clock.
+        resting: When rest mode was on.
         days: How many days before today to give.
         cut: How many more were asked for and do not fit.
         synthetic: Whether it is sample data.
@@ -155,9 +165,10 @@ def _answer(
     if going_on := _going_on(parts[NIGHT], place):
         answer["in_progress"] = {name: going_on.get(name) for name in ("day", "bedtime_start")}
     answer["newest_record_age"] = {
-        name: {"day": part.newest.isoformat(), "days": (place.today - part.newest).days} if part.newest else None
-        for name, part in parts.items()
+        plain_name(name): _age(part.newest, place.today) if part.newest else None for name, part in parts.items()
     }
+    rested, about_rest = resting.told(place.today - timedelta(days=days), place.today)
+    answer |= rested
     notes = [*place.notes, *([_CHOSEN, _SCORES] if writer.units else ())]
     if going_on:
         notes.append("A night is in progress; it counts nowhere until it is over.")
@@ -166,13 +177,16 @@ def _answer(
     ]
     known, about = told(parts[NIGHT].collection, nights, Beside(), _back(place, days))
     answer |= known
-    notes += [*_elsewhere(nights, evidence)]
-    notes += [*about, *(CONCLUDE[word] for word in writer.words)]
+    notes += [*about_rest, *_elsewhere(evidence), *about, *(CONCLUDE[word] for word in writer.words)]
+    if NO_RECORD in writer.words:
+        notes += unread(parts[READINESS].collection, evidence)
     if cut:
         notes.append(f"The {cut} oldest of the days asked for do not fit: ask health_query for them.")
     if any(part.newest is None for part in parts.values()):
         notes.append(_NO_NEWEST)
-    answer["collections"] = {name: part.collection.qualified for name, part in parts.items()}
+    if parts[NIGHT].newest is not None and not parts[NIGHT].there(place.today):
+        notes.append(_OLD_NIGHT)
+    answer["collections"] = {plain_name(name): part.collection.qualified for name, part in parts.items()}
     answer["units"] = writer.units
     answer |= writer.marks
     answer["notes"] = [*notes, *writer.notes]
@@ -180,13 +194,17 @@ def _answer(
     return answer
 
 
-def _elsewhere(nights: Sequence[Record], evidence: Evidence) -> list[str]:
+def _age(newest: date, today: date) -> Answer:
+    return {"day": newest.isoformat(), "days_ago": (today - newest).days}
+
+
+def _elsewhere(evidence: Evidence) -> list[str]:
     """Say what time it is by the clock of the newest night, where that is another than the answer's."""
-    stamps = [at for one in nights for name in ("bedtime_start", "bedtime_end") if (at := instant_in(one.get(name)))]
-    if not stamps or stamps[-1].utcoffset() == evidence.now.utcoffset():
+    there = evidence.now.astimezone(evidence.clocks.at(evidence.now)) if evidence.clocks else evidence.now
+    if there.utcoffset() == evidence.now.utcoffset():
         return []
-    there = evidence.now.astimezone(stamps[-1].tzinfo).isoformat(timespec="minutes")
-    return [f"now is by {evidence.here.zone.key}; by the clock of the owner's newest night it is {there}."]
+    said = there.isoformat(timespec="minutes")
+    return [f"now is by {evidence.here.zone.key}; by the clock of the owner's newest night it is {said}."]
 
 
 def _going_on(part: Part, place: Here) -> Record | None:

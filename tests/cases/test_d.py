@@ -58,7 +58,7 @@ async def test_d4_a_night_is_the_wake_days_and_every_answer_about_it_says_wake_d
         asked = await told(app, "health_query", collection="sleep", day="2026-03-10")
         before = await told(app, "health_query", collection="sleep", day="2026-03-09")
 
-    assert today["last_night"]["main"]["day"] == "2026-03-10"
+    assert today["last_night"]["wake_day"] == "2026-03-10"
     assert (asked["n"], before["n"]) == (1, 0)
     assert asked["filed_by"] == before["filed_by"] == "wake day"
     assert "wake day" in " ".join(today["notes"])
@@ -183,7 +183,8 @@ async def test_d23_a_night_of_eleven_days_ago_is_that_old_and_not_last_night(tmp
     for answer in said:
         assert "last_night" not in answer
         assert answer["missing"]["last_night"] == "no_record"
-        assert answer["newest_record_age"]["last_night"] == {"day": "2026-02-27", "days": 11}
+        assert answer["newest_record_age"]["sleep"] == {"day": "2026-02-27", "days_ago": 11}
+        assert any("it is not last night" in note for note in answer["notes"])
 
 
 async def test_d24_what_comes_late_is_seen_at_the_next_question_in_all_collections(tmp_path: Path) -> None:

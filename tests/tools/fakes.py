@@ -60,6 +60,7 @@ class FakeSource:
         latest: bool = False,
         progress: Progress | None = None,
         digest: Digest | None = None,
+        within_s: float | None = None,
     ) -> Fetched:
         self.asked.append((collection.name, days, fields))
         if collection.name in self.failing:

@@ -221,7 +221,7 @@ async def test_a_day_without_the_ring_says_so_once() -> None:
 
     page = await asked.ask("fetch", id="day:2026-03-08")
 
-    (line,) = [line for line in page["text"].splitlines() if line.startswith("- not_worn")]
+    (line,) = [line for line in page["text"].splitlines() if line.startswith("- not_worn (")]
     assert "24 h" in line
     assert "oura.daily_stress" in line
     assert "oura.workout: no_record" in page["metadata"]["missing"]

@@ -38,7 +38,7 @@ def numbers(value: object, name: str = "") -> Iterator[str]:
 
 def covered(name: str, units: dict[str, Any]) -> bool:
     """A series' samples are covered by the series; everything else by its own name."""
-    return name in units or (
+    return (name in units or f"{name.rpartition('.')[0]}.*" in units) or (
         name.endswith(".items") and units.get(name.removesuffix(".items"), {}).get("kind") == "series"
     )
 
@@ -67,7 +67,10 @@ async def test_every_number_of_health_today_has_its_unit(simulator: Simulator, t
     found = {number for row in rows for part in parts for number in numbers(row.get(part, {}), part)}
     plain = {n.replace(f".{k}.", ".") for n in found for k in ("main", "naps", "other_long_sleep") if f".{k}." in n}
     rest = {n for n in found if not any(f".{k}." in n for k in ("main", "naps", "other_long_sleep"))}
-    assert (plain | rest) - {"sleep.all_sleep_of_day"} <= answer["units"].keys()
+    named = (plain | rest) - {"sleep.all_sleep_of_day"}
+    assert len(named) > 30
+    assert not [name for name in named if not covered(name, answer["units"])]
+    assert answer["units"]["readiness.contributors.*"] == {"kind": "score"}
     assert "all_sleep_of_day" in answer["units"]
 
 

@@ -162,8 +162,12 @@ async def test_days_without_a_record_are_named_where_there_is_one_nearly_every_d
     answer = await connector.ask("health_query", collection="daily_sleep", start="2026-03-01", end="2026-03-12")
     ahead = await connector.ask("health_query", collection="daily_sleep", start="2026-03-10", end="2026-03-12")
 
-    assert answer["days_without_record"] == ["2026-03-03 to 2026-03-04", "2026-03-07"]
-    assert "days_without_record" not in ahead  # the days after today are no gap
+    assert answer["days_without_record"] == {
+        "no_record": ["2026-03-03 to 2026-03-04", "2026-03-07"],
+        "in_future": ["2026-03-11 to 2026-03-12"],
+    }
+    assert ahead["days_without_record"] == {"in_future": ["2026-03-11 to 2026-03-12"]}
+    assert "looked_with" not in ahead
 
 
 async def test_days_without_a_record_are_named_also_where_they_are_most_and_at_the_ends() -> None:
@@ -174,8 +178,14 @@ async def test_days_without_a_record_are_named_also_where_they_are_most_and_at_t
     scores = await connector.ask("health_query", collection="daily_sleep", **span)
     beating = await connector.ask("health_query", collection="heartrate", resolution="day", **span)
 
-    assert scores["days_without_record"] == ["2026-03-03 to 2026-03-04", "2026-03-06 to 2026-03-07"]
-    assert beating["days_without_record"] == ["2026-03-03", "2026-03-05", "2026-03-07"]
+    assert scores["days_without_record"] == {
+        "no_record": ["2026-03-03 to 2026-03-04", "2026-03-06"],
+        "not_synced_yet": ["2026-03-07"],
+    }
+    assert beating["days_without_record"] == {
+        "no_record": ["2026-03-03", "2026-03-05"],
+        "not_synced_yet": ["2026-03-07"],
+    }
 
 
 async def test_a_day_without_the_ring_is_never_a_day_without_steps() -> None:

@@ -63,12 +63,11 @@ async def test_what_a_number_is_misread_without_goes_out_with_it() -> None:
         pytest.param('["contributors.deep_sleep"]', id="list as text"),
     ],
 )
-async def test_a_dotted_field_leaves_id_and_day_and_itself(fields: object) -> None:
+async def test_a_dotted_field_leaves_the_day_and_itself(fields: object) -> None:
     answer = await scores().ask("health_query", collection="daily_sleep", day="today", fields=fields)
 
-    assert answer["data"] == [
-        {"id": "s10", "day": "2026-03-10", "contributors": {"deep_sleep": 80}, "timestamp": SCORES[-1]["timestamp"]}
-    ]
+    assert answer["data"] == [{"day": "2026-03-10", "contributors": {"deep_sleep": 80}}]
+    assert answer["fields_added"] == ["day"]
     assert answer["fields_split"]["here"] == ["contributors.deep_sleep"]
 
 

@@ -158,6 +158,7 @@ class FailingLater(FakeSource):
         latest: bool = False,
         progress: Progress | None = None,
         digest: Digest | None = None,
+        within_s: float | None = None,
     ) -> Fetched:
         if self.asked:
             raise SourceUnreachable("the connection was cut.")

@@ -30,7 +30,7 @@ async def test_todays_score_is_the_record_of_today() -> None:
 
     assert answer["sleep_score"]["score"] == 77
     assert answer["readiness"]["score"] == 81
-    assert answer["last_night"]["main"]["day"] == "2026-03-10"
+    assert answer["last_night"]["wake_day"] == "2026-03-10"
     assert "missing" not in answer
     assert answer["units"]["sleep_score.score"] == {"kind": "score"}
     assert answer["units"]["sleep.total_sleep_duration"] == {"unit": "s", "kind": "measurement"}
@@ -88,7 +88,7 @@ async def test_today_is_the_owners_day_and_not_the_servers() -> None:
     answer = await asked.ask("health_today")
 
     assert answer["today"] == "2026-03-09"
-    assert answer["last_night"]["main"]["day"] == "2026-03-09"
+    assert answer["last_night"]["wake_day"] == "2026-03-09"
     assert answer["now"] == "2026-03-09T22:30-07:00"
 
 
@@ -110,8 +110,8 @@ async def test_two_long_sleeps_add_up_and_the_longer_one_is_the_night() -> None:
 
     answer = await connector(short, long).ask("health_today")
 
-    assert answer["last_night"]["main"]["id"] == long["id"]
-    assert answer["last_night"]["other_long_sleep"][0]["id"] == short["id"]
+    assert answer["last_night"]["main"]["bedtime_end"] == long["bedtime_end"]
+    assert answer["last_night"]["other_long_sleep"][0]["bedtime_end"] == short["bedtime_end"]
     assert "naps" not in answer["last_night"]
     assert answer["last_night"]["all_sleep_of_day"] == 7 * 3600 + 28 * 60
 
@@ -132,7 +132,8 @@ async def test_an_old_night_is_not_called_last_night() -> None:
 
     assert "last_night" not in answer
     assert answer["missing"]["last_night"] == "no_record"
-    assert answer["newest_record_age"]["last_night"] == {"day": "2026-02-27", "days": 11}
+    assert answer["newest_record_age"]["sleep"] == {"day": "2026-02-27", "days_ago": 11}
+    assert any("it is not last night" in note for note in answer["notes"])
     assert answer["newest_record_age"]["readiness"] is None
     assert any("null where 60 days held nothing" in note for note in answer["notes"])
 
@@ -145,8 +146,8 @@ async def test_a_night_still_going_on_is_said_to_be_and_does_not_count() -> None
     assert answer["missing"]["last_night"] == "in_progress"
     assert answer["in_progress"] == {"day": "2026-03-10", "bedtime_start": going_on["bedtime_start"]}
     assert "last_night" not in answer
-    assert answer["days"][-1]["sleep"]["main"]["day"] == "2026-03-09"
-    assert answer["newest_record_age"]["last_night"] == {"day": "2026-03-09", "days": 1}
+    assert (answer["days"][-1]["day"], "main" in answer["days"][-1]["sleep"]) == ("2026-03-09", True)
+    assert answer["newest_record_age"]["sleep"] == {"day": "2026-03-09", "days_ago": 1}
     assert any("in progress" in note for note in answer["notes"])
 
 
@@ -198,7 +199,7 @@ async def test_a_part_that_was_refused_leaves_the_others() -> None:
 
     assert answer["missing"] == {"readiness": "no_membership", "sleep_score": "not_permitted"}
     assert answer["complete"] is False
-    assert answer["last_night"]["main"]["day"] == "2026-03-10"
+    assert answer["last_night"]["wake_day"] == "2026-03-10"
     assert any("scope daily" in note for note in answer["notes"])
 
 

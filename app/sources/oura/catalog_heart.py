@@ -62,6 +62,7 @@ VO2_MAX: Final = Collection(
     clock_field="timestamp",
     stamp_fields=("timestamp",),
     margin_days=2,
+    occasional=True,
     notes=("Often empty: it needs the walking test in the app, or workouts with a position.",),
 )
 
