@@ -11,11 +11,11 @@ import anyio
 import httpx2
 
 from app.identity import Caller
-from app.parts import outgoing
 from app.sources.base import Collection, DateRange
 from app.sources.engine import Engine
 from app.sources.oura.catalog import COLLECTIONS
 from app.sources.oura.client import OuraClient
+from app.sources.outgoing import outgoing
 from app.sources.pages import Page
 from app.sources.question import Terms
 from app.sources.windows import Window
