@@ -29,6 +29,7 @@ class Engine:
         latest: bool = False,
         progress: Progress | None = None,
         digest: Digest | None = None,
+        within_s: float | None = None,
     ) -> Fetched:
         """Bring every record of the range; see `base.Source.fetch`.
 
@@ -48,7 +49,9 @@ class Engine:
         wanted = tuple(sorted({name.split(".", 1)[0] for name in fields}))
 
         async def ask(told: Progress) -> Fetched:
-            return await Question(self._terms, caller, collection, days, wanted, latest, told, digest).answer()
+            return await Question(
+                self._terms, caller, collection, days, wanted, latest, told, digest, within_s=within_s
+            ).answer()
 
         span = (days.start, days.end, str(days.zone)) if days is not None else None
         key = (caller.owner, caller.grant, collection.qualified, span, wanted, latest, digest)

@@ -24,6 +24,7 @@ class Haul:
     came: int = 0  # handed on
     newest_s: float | None = None  # its newest sample, unix seconds
     failure: str | None = None
+    over: bool = False  # nothing more of it will come
 
     def arrived(self) -> str:
         """Say how much came before it failed."""

@@ -1,13 +1,14 @@
 """One question to a source on its way: its windows side by side, the pages of each, the records of all put together."""
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 import anyio
+import anyio.abc
 import anyio.to_thread
 
-from app.errors import SourceBusy, SourceError, VitalsError
+from app.errors import SourceBusy, SourceError, SourceUnreachable, VitalsError
 from app.identity import Caller
 from app.sources.base import Collection, DateRange, Digest, Fetched, Progress
 from app.sources.days import Sieve
@@ -26,7 +27,9 @@ class Terms:
     parallel: int = 8  # windows of one question asked side by side
     window_pages: int = 200  # pages after which a window is given up: a source that never ends would be asked for ever
     question_pages: int = 2000  # the same for a whole question; a year of heart rate is about 450
+    question_s: float = 38  # the same in seconds; a call may leave less, see `tools.calling.ASK_S`
     synthetic: bool = False  # sample data with fixed days, see `days.Sieve`
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep  # until the time is up
 
 
 @dataclass(slots=True)
@@ -39,6 +42,7 @@ class _Tally:
     failed: int = 0
     rate_limited: bool = False
     cycle: bool = False
+    late: bool = False  # its time was up
     fatal: VitalsError | None = None
     first_error: SourceError | None = None
 
@@ -56,6 +60,8 @@ class Question:
         latest: bool,
         told: Progress,
         digest: Digest | None = None,
+        *,
+        within_s: float | None = None,
     ) -> None:
         self._terms = terms
         self._caller = caller
@@ -64,6 +70,7 @@ class Question:
         self._fields = fields and tuple(sorted({*fields, *needed(collection)}))
         self._latest = latest
         self._told = told
+        self._limit_s = terms.question_s if within_s is None else min(within_s, terms.question_s)
         self._tally = _Tally()
         sieve = Sieve(collection, days, synthetic=terms.synthetic)
         self._basket: Basket = Whole(sieve, frozenset(self._fields))
@@ -71,28 +78,45 @@ class Question:
             self._basket = Digested(sieve, days, digest)
 
     async def answer(self) -> Fetched:
-        """Ask window by window, several side by side, and put the answer together."""
+        """Ask window by window, several side by side, and put together what came until the time was up."""
         hauls: list[Haul] = []
         rest: Iterator[Window | None] = iter([None]) if self._days is None else windows(self._collection, self._days)
+        if self._limit_s <= 0:
+            raise self._out_of_time()
 
-        async with anyio.create_task_group() as group:
+        async def stop_in_time() -> None:
+            await self._terms.sleep(self._limit_s)
+            self._tally.late = True
+            workers.cancel_scope.cancel()
 
-            async def work() -> None:
-                for window in rest:
-                    haul = Haul(window)
-                    hauls.append(haul)  # in order, since windows are drawn in order
-                    await self._haul(haul)
-                    self._basket.done(haul)
-                    if self._tally.fatal is not None:
-                        group.cancel_scope.cancel()
-                        return
-
-            for _ in range(self._terms.parallel):
-                group.start_soon(work)
-
+        async with anyio.create_task_group() as alarm:
+            async with anyio.create_task_group() as workers:
+                alarm.start_soon(stop_in_time)
+                for _ in range(self._terms.parallel):
+                    workers.start_soon(self._work, rest, hauls, workers)
+            alarm.cancel_scope.cancel()
+        if self._tally.late:
+            _note_what_is_late(hauls, rest)
         if sum(len(haul.kept) for haul in hauls) <= MANY:
             return self._joined(hauls)
         return await anyio.to_thread.run_sync(self._joined, hauls)
+
+    async def _work(self, rest: Iterator[Window | None], hauls: list[Haul], workers: anyio.abc.TaskGroup) -> None:
+        """Ask one window after another, as long as there are any."""
+        for window in rest:
+            haul = Haul(window)
+            hauls.append(haul)  # in order, since windows are drawn in order
+            await self._haul(haul)
+            self._basket.done(haul)
+            haul.over = True
+            if self._tally.fatal is not None:
+                workers.cancel_scope.cancel()
+                return
+
+    def _out_of_time(self) -> SourceError:
+        return SourceUnreachable(
+            "The time for one answer was up before anything came. Ask for fewer days, or again in a minute."
+        )
 
     async def _haul(self, haul: Haul) -> None:
         """Fetch one window; what goes wrong with it is noted, so that the others go on."""
@@ -141,6 +165,8 @@ class Question:
             raise tally.fatal
         if tally.pages == 0 and tally.first_error is not None:
             raise tally.first_error
+        if tally.pages == 0 and tally.late:
+            raise self._out_of_time()
         ordered = self._basket.records(hauls)
         if self._days is not None or self._latest:  # without days the source's own order says something: rings by age
             ordered.sort(key=lambda kept: kept.order)
@@ -177,6 +203,16 @@ def needed(collection: Collection) -> frozenset[str]:
     """Return the top-level fields that a record must keep so that it can be told apart, dated and ordered."""
     names = {"id", *collection.day_fields, *collection.stamp_fields, collection.end_day_field}
     return frozenset(name for name in names if name is not None) & {f.name.split(".", 1)[0] for f in collection.fields}
+
+
+def _note_what_is_late(hauls: list[Haul], rest: Iterator[Window | None]) -> None:
+    """Note the windows that were not whole when the time was up, and those that nobody had come to ask for."""
+    hauls += [Haul(window) for window in rest]
+    for haul in hauls:
+        if not haul.over:
+            haul.failure = (
+                f"Not here when the time for one answer was up; ask for fewer days at a time. {haul.arrived()}"
+            )
 
 
 def _failures(hauls: list[Haul]) -> tuple[str, ...]:

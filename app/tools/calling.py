@@ -5,23 +5,30 @@ allows, what a failure says, how an answer is written) stands in `HealthTool.run
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+import anyio
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import PrivateAttr
 
-from app.errors import BadRequest, NotPermitted
+from app.errors import BadRequest, NotPermitted, SourceError
 from app.identity import CALLER, READ_SCOPE, Caller
 from app.sources.base import Progress
 from app.sources.registry import Sources
+from app.sources.timed import within
 from app.tools.arguments import Argument, Given, check, schema
 from app.tools.failures import explain
 from app.tools.rendering import Answer, written
+
+ASK_S: Final = 38.0  # for all questions of one call to its sources; what has arrived by then is the answer
+# For the whole call, the writing of the answer included: hosts give up after 45 s and more (claude.ai 300 s, some
+# gateways 60 s), and an answer in part is worth more than none. Above ASK_S, or nothing in part is ever written.
+CALL_S: Final = 44.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +102,9 @@ class HealthTool(Tool):
         try:
             caller = _caller(context)
             given = check(self.name, self._definition.arguments, arguments)
-            call = Call(caller=caller, progress=_progress(context), service=self._service)
-            answer = await self._definition.run(call, given)
+            service = replace(self._service, sources=within(self._service.sources, ASK_S))
+            call = Call(caller=caller, progress=_progress(context), service=service)
+            answer = await self._within_time(call, given)
             text = written(answer)
             if len(text) > self._service.answer_max_chars:
                 raise BadRequest(f"the answer is {len(text)} characters, over this server's limit. Ask for less.")
@@ -104,6 +112,11 @@ class HealthTool(Tool):
             said = explain(failure, tool=self.name, page=f"{self._service.public_url}/connections")
             return CallToolResult(content=[TextContent(type="text", text=said)], is_error=True)
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=answer)
+
+    async def _within_time(self, call: Call, given: Given) -> Answer:
+        with anyio.move_on_after(CALL_S):
+            return await self._definition.run(call, given)
+        raise SourceError(f"no answer came about within {CALL_S:.0f} s. Ask for fewer days, or again in a minute.")
 
 
 def _caller(context: Context[Any, Any]) -> Caller:

@@ -189,7 +189,7 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     ),
     "T10": (
         _T + "test_t10_a_clock_ten_minutes_ahead_renews_early_and_a_late_one_renews_once_on_401",
-        _T + "test_t10_a_source_that_refuses_every_token_is_asked_twice_a_call_and_renewed_once",
+        _T + "test_t10_a_source_that_refuses_every_fresh_token_costs_one_renewal_and_not_one_a_call",
     ),
     "T11": (
         _T + "test_t11_a_reloaded_callback_says_already_connected_and_exchanges_nothing",

@@ -183,7 +183,7 @@ async def test_a_cursor_that_is_an_address_is_sent_as_text() -> None:
 
 @pytest.mark.anyio
 async def test_an_answer_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.sources.oura.client._LARGEST_BODY", 1000)
+    monkeypatch.setattr("app.sources.oura.sending._LARGEST_BODY", 1000)
 
     with pytest.raises(SourceChanged, match="larger"):
         await ask(Oura(httpx2.Response(200, content=b"[" * 1001)))
@@ -197,7 +197,7 @@ async def test_an_answer_that_comes_by_the_byte_is_given_up_on(monkeypatch: pyte
                 await anyio.sleep(0.001)
                 yield b" "
 
-    monkeypatch.setattr("app.sources.oura.client._DEADLINE_S", 0.05)
+    monkeypatch.setattr("app.sources.oura.sending._DEADLINE_S", 0.05)
 
     with anyio.fail_after(5), pytest.raises(SourceUnreachable, match="TimeoutError"):
         await ask(lambda request: httpx2.Response(200, stream=Drip()))

@@ -6,7 +6,7 @@ import httpx2
 
 from app.errors import SourceChanged
 from app.sources.oura import wire
-from app.sources.oura.client import get
+from app.sources.oura.sending import get
 
 
 @dataclass(frozen=True, slots=True)

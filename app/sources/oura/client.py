@@ -1,5 +1,6 @@
 """Sends one authenticated GET to Oura and gives back a page, within bounded retries. What to ask is decided above."""
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, Protocol
@@ -8,17 +9,17 @@ import anyio
 import anyio.to_thread
 import httpx2
 
-from app.errors import ReconnectRequired, SourceBusy, SourceChanged, SourceUnreachable, TokenRefused
+from app.errors import ReconnectRequired, SourceBusy, SourceUnreachable, TokenRefused
 from app.identity import Caller
 from app.sources.base import Collection, DateKind
 from app.sources.oura import wire
+from app.sources.oura.breaker import Breaker, Down
 from app.sources.oura.pace import Held, Pace
+from app.sources.oura.refusals import Refusals
+from app.sources.oura.sending import get
 from app.sources.pages import Page
 from app.sources.windows import Window
 
-_TIMEOUT: Final = httpx2.Timeout(15.0, connect=5.0, pool=30.0)
-_DEADLINE_S: Final = 45.0  # one attempt, body included: longer than each single timeout above
-_LARGEST_BODY: Final = 32 * 1024 * 1024  # a year of activity with its minute series is 3 MB
 _PARSED_AT_ONCE: Final = 32 * 1024  # bytes; a larger answer is read in a thread, since the event loop serves others too
 _RATE_LIMIT_TRIES: Final = 2
 _RATE_LIMIT_WAIT_S: Final = 10.0  # in all; whoever asks waits with us
@@ -44,6 +45,7 @@ class OuraClient:
         tokens: Tokens | None,
         sandbox: bool = False,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Wire it.
 
@@ -53,13 +55,16 @@ class OuraClient:
             tokens: Where access tokens come from; None in sandbox mode.
             sandbox: Ask Oura's sample data.
             sleep: Waits between retries, in seconds.
+            clock: Seconds that only rise.
         """
         self._http = http
         self._root = f"{api_url.rstrip('/')}/v2/{'sandbox/' if sandbox else ''}usercollection"
         self._tokens = tokens
         self._sandbox = sandbox
         self._sleep = sleep
-        self._pace = Pace(sleep=sleep)
+        self._pace = Pace(sleep=sleep, clock=clock)
+        self._breaker = Breaker(clock=clock)
+        self._refusals = Refusals(clock=clock)
         self._reading = anyio.CapacityLimiter(1)  # more threads at work would only keep the event loop waiting
 
     def question(
@@ -74,12 +79,12 @@ class OuraClient:
         """Ask for one page.
 
         A refused access token is renewed once and the question repeated once. GETs may be repeated: one answer of 5xx
-        or a cut connection, and a rate limit that passes within seconds.
+        or a cut connection, and a rate limit that passes within seconds. While Oura is down nothing is sent.
 
         Raises:
-            ReconnectRequired: Oura refuses a renewed token too, or there is none.
+            ReconnectRequired: Oura refuses a renewed token too, or did a moment ago, or there is none.
             NotPermitted, MembershipRequired, BadRequest, SourceBusy, SourceChanged: See `wire.parse_page`.
-            SourceUnreachable: No connection, too slow, or cut off.
+            SourceUnreachable: No connection, too slow, or cut off; or `Down`.
             StoreUnavailable: The credential could not be read.
         """
         url = f"{self._root}/{collection.name}"
@@ -87,12 +92,14 @@ class OuraClient:
             url += f"?{asked}"
         token = await self._token(caller, refused=None)
         try:
-            return await self._patiently(url, token, collection)
+            return await self._accepted(url, token, collection, caller)
         except TokenRefused:
+            self._refusals.hold(caller.owner)
             renewed = await self._token(caller, refused=token)
         try:
-            return await self._patiently(url, renewed, collection)
+            return await self._accepted(url, renewed, collection, caller)
         except TokenRefused as error:
+            self._refusals.note(caller.owner, renewed)
             raise ReconnectRequired(
                 "Oura refuses the access token even after it was renewed. The owner must sign in at Oura again."
             ) from error
@@ -102,12 +109,17 @@ class OuraClient:
             return _SANDBOX_WORD
         return await self._tokens.access_token(caller, refused=refused)
 
+    async def _accepted(self, url: str, token: str, collection: Collection, caller: Caller) -> Page:
+        page = await self._patiently(url, token, collection)
+        self._refusals.forget(caller.owner)
+        return page
+
     async def _patiently(self, url: str, token: str, collection: Collection) -> Page:
         waited_s, limited, failed = 0.0, 0, 0
         while True:
             try:
                 page = await self._once(url, token, collection)
-            except Held:
+            except (Held, Down):
                 raise
             except SourceBusy as error:
                 if error.status == 429:
@@ -131,41 +143,16 @@ class OuraClient:
             await self._sleep(_RETRY_WAIT_S)
 
     async def _once(self, url: str, token: str, collection: Collection) -> Page:
-        async with self._pace.turn():
+        self._breaker.refuse_while_down()  # who comes now is told at once, and does not queue behind slow ones first
+        async with self._pace.turn(), self._breaker.asking() as asking:
             status, headers, body = await get(self._http, url, token)
             if status == 429:
                 self._pace.limited()
             else:
                 self._pace.answered()
+            if (failing := wire.down(status, headers, body)) is not None:
+                asking.failed(failing)
         parse = partial(wire.parse_page, status, headers, body, bare_record=collection.date_kind is DateKind.UNDATED)
         if status == 429 or len(body) <= _PARSED_AT_ONCE:  # the first without a pause, see `Pace.limited`
             return parse()
         return await anyio.to_thread.run_sync(parse, limiter=self._reading)
-
-
-async def get(http: httpx2.AsyncClient, url: str, token: str) -> tuple[int, Mapping[str, str], bytes]:
-    """Send one GET with a bearer token and read a bounded answer. Redirects are not followed: the token stays here.
-
-    Raises:
-        SourceUnreachable: No connection, too slow, or cut off.
-        SourceChanged: The answer is larger than any we know.
-    """
-    headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
-    body = bytearray()
-    try:
-        with anyio.fail_after(_DEADLINE_S):
-            request = http.stream("GET", url, headers=headers, timeout=_TIMEOUT, follow_redirects=False)
-            async with request as response:
-                async for chunk in response.aiter_bytes():
-                    body += chunk
-                    if len(body) > _LARGEST_BODY:
-                        raise SourceChanged(
-                            f"Oura's answer is larger than {_LARGEST_BODY // 2**20} MB; ask for fewer days.",
-                            status=response.status_code,
-                        )
-                return response.status_code, response.headers, bytes(body)
-    except (httpx2.HTTPError, httpx2.StreamError, TimeoutError) as error:
-        # Without its cause, which may carry the address with its query string.
-        raise SourceUnreachable(
-            f"Oura could not be reached, or its answer was cut off ({type(error).__name__}). Ask again in a minute."
-        ) from None

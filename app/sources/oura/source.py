@@ -1,5 +1,6 @@
 """Oura as a source: its catalogue, the owner's credential, and the engine that asks."""
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Protocol
@@ -41,6 +42,7 @@ class OuraSource:
         sandbox: bool,
         now: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Wire it.
 
@@ -51,7 +53,8 @@ class OuraSource:
             connections: The vault's connections; not used in sandbox mode.
             sandbox: Oura's official sample data, without a sign-in.
             now: Unix seconds.
-            sleep: Waits between retries, in seconds.
+            sleep: Waits between retries and until a question's time is up, in seconds.
+            clock: Seconds that only rise.
         """
         if not sandbox and (tokens is None or connections is None):
             raise ValueError("Outside sandbox mode Oura needs tokens and connections.")
@@ -59,9 +62,9 @@ class OuraSource:
         self._sandbox = sandbox
         self._now = now
         client = OuraClient(
-            http=http, api_url=api_url, tokens=None if sandbox else tokens, sandbox=sandbox, sleep=sleep
+            http=http, api_url=api_url, tokens=None if sandbox else tokens, sandbox=sandbox, sleep=sleep, clock=clock
         )
-        self._engine = Engine(Terms(client, synthetic=sandbox))
+        self._engine = Engine(Terms(client, synthetic=sandbox, sleep=sleep))
 
     @property
     def name(self) -> str:
@@ -127,6 +130,7 @@ class OuraSource:
         latest: bool = False,
         progress: Progress | None = None,
         digest: Digest | None = None,
+        within_s: float | None = None,
     ) -> Fetched:
         """Bring every record of the range; see `base.Source.fetch`."""
         if self._sandbox and collection.name == "personal_info":
@@ -136,7 +140,14 @@ class OuraSource:
             raise not_permitted(collection.scope)  # known beforehand, so nothing is sent
         try:
             return await self._engine.fetch(
-                caller, collection, days, fields=fields, latest=latest, progress=progress, digest=digest
+                caller,
+                collection,
+                days,
+                fields=fields,
+                latest=latest,
+                progress=progress,
+                digest=digest,
+                within_s=within_s,
             )
         except MembershipRequired as refused:
             if granted is not None:

@@ -84,6 +84,12 @@ def parse_page(status: int, headers: Mapping[str, str], body: bytes, *, bare_rec
     return _page(_json(body), bare_record=bare_record)
 
 
+def down(status: int, headers: Mapping[str, str], body: bytes) -> str | None:
+    """Say in a few words that an answer tells of a source that is down, whatever was asked; None if it does not."""
+    page = "a web page, " if _is_html(headers, body) else ""
+    return f"{page}HTTP {status}" if status >= 500 or (page and status != 429) else None
+
+
 def _page(reply: object, *, bare_record: bool) -> Page:
     if not isinstance(reply, dict):
         raise SourceChanged("Oura answered 200 with something that is not its documented JSON.", status=200)

@@ -1,0 +1,130 @@
+"""Asks a source that is down gently: who comes is told at once, and one request at a time finds out whether it is back.
+
+Down is what says nothing about the question: no connection, no answer in time, a 5xx, a web page. A 429 is no such
+thing (`pace` knows what to do), nor is any refusal: those are answers. It is counted for the whole process, whatever
+was asked, since all of it goes to the same place.
+"""
+
+import math
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+import anyio
+
+from app import logs
+from app.errors import SourceUnreachable
+from app.sources.oura.sending import Unreachable
+
+FAILURES: Final = 3  # one after the other: a first request, its repetition, and another
+PAUSES_S: Final = (5.0, 10.0, 20.0, 40.0, 60.0)  # before each probe; the last stays
+_log = logs.get(__name__)
+
+
+class Down(SourceUnreachable):
+    """The source has been failing, so this request was not sent."""
+
+
+class Asking:
+    """One request on its way."""
+
+    def __init__(self, streak: int) -> None:
+        self.streak = streak  # failures in a row when it was sent
+        self.failure: str | None = None
+
+    def failed(self, reason: str) -> None:
+        """Note that its answer says the source is down."""
+        self.failure = reason
+
+
+class Breaker:
+    """Lets requests through while the source answers, and one at a time while it does not.
+
+    Args:
+        clock: Seconds that only rise.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._streak = 0
+        self._since = 0.0  # of the first failure in a row
+        self._not_before = -math.inf  # of the next probe
+        self._reason = ""
+        self._probe: anyio.Event | None = None  # set when the probe on its way is over
+
+    def refuse_while_down(self) -> None:
+        """Refuse whoever comes before the next probe is due.
+
+        Raises:
+            Down: Nothing is sent; the text says since when the source fails and when it is asked again.
+        """
+        now = self._clock()
+        if self._streak < FAILURES or now >= self._not_before:
+            return
+        raise Down(
+            f"Oura has been failing for {_lasting(now - self._since)} (last: {self._reason}), so nothing was sent now. "
+            f"Ask again in {math.ceil(self._not_before - now)} s: then one request tries it."
+        )
+
+    @asynccontextmanager
+    async def asking(self) -> AsyncIterator[Asking]:
+        """Surround one request. While another one probes, wait for what comes of it.
+
+        Raises:
+            Down: See `refuse_while_down`.
+        """
+        probe = await self._admitted()
+        asking = Asking(self._streak)
+        try:
+            yield asking
+        except Unreachable as error:
+            self._fail(asking, error.reason)
+            raise
+        except Exception:
+            self._answered()  # too large, say: something came
+            raise
+        else:
+            if asking.failure is not None:
+                self._fail(asking, asking.failure)
+            else:
+                self._answered()
+        finally:  # whoever hangs up has learned nothing, and the next one probes
+            if probe is not None:
+                self._probe = None
+                probe.set()
+
+    async def _admitted(self) -> anyio.Event | None:
+        """Return once a request may be sent: as a probe, with the event that others wait for, or as one of many."""
+        while True:
+            self.refuse_while_down()
+            if self._streak < FAILURES:
+                return None
+            if self._probe is None:
+                self._probe = anyio.Event()
+                return self._probe
+            await self._probe.wait()
+
+    def _fail(self, asking: Asking, reason: str) -> None:
+        if asking.streak != self._streak:
+            return  # it was on its way when another failed, so it tells nothing new: a line cut once cuts them all
+        now = self._clock()
+        if self._streak == 0:
+            self._since = now
+        self._streak += 1
+        self._reason = reason
+        if self._streak >= FAILURES:
+            self._not_before = now + PAUSES_S[min(self._streak - FAILURES, len(PAUSES_S) - 1)]
+        if self._streak == FAILURES:
+            _log.warning("source_down", source="oura", reason=reason)
+
+    def _answered(self) -> None:
+        if self._streak >= FAILURES:
+            _log.warning("source_back", source="oura")
+        self._streak = 0
+
+
+def _lasting(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{round(seconds / 3600)} h"

@@ -1,0 +1,66 @@
+"""What it may cost that a source refuses even tokens it has just given: not one renewal for every call.
+
+Each renewal spends a single-use credential and asks the token endpoint. Kept in memory, for each process by itself: it
+bounds a cost and decides nothing about a sign-in.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from app.errors import ReconnectRequired
+
+PAUSES_S: Final = (
+    60.0,
+    120.0,
+    300.0,
+    900.0,
+)  # until the next renewal, by fresh tokens refused in a row; the last stays
+
+
+@dataclass(slots=True)
+class _Streak:
+    token: int  # its hash: windows side by side meet the same refusal
+    count: int
+    not_before: float
+
+
+class Refusals:
+    """The owners whose fresh tokens are refused.
+
+    Args:
+        clock: Seconds that only rise.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._streaks: dict[str, _Streak] = {}  # by owner; no more of them than may sign in
+
+    def hold(self, owner: str) -> None:
+        """Refuse a renewal that would most likely bring another token that is refused.
+
+        Raises:
+            ReconnectRequired: A fresh token was refused a moment ago.
+        """
+        streak = self._streaks.get(owner)
+        if streak is None or (left_s := streak.not_before - self._clock()) <= 0:
+            return
+        raise ReconnectRequired(
+            f"Oura refuses the access token, as it refused the renewed one before, so it was not renewed again now; "
+            f"that is possible in {math.ceil(left_s)} s. The owner must sign in at Oura again."
+        )
+
+    def note(self, owner: str, token: str) -> None:
+        """Note that a token was refused that had just been renewed."""
+        before = self._streaks.get(owner)
+        if before is not None and before.token == hash(token):
+            return
+        count = 1 if before is None else before.count + 1
+        pause_s = PAUSES_S[min(count, len(PAUSES_S)) - 1]
+        self._streaks[owner] = _Streak(hash(token), count, self._clock() + pause_s)
+
+    def forget(self, owner: str) -> None:
+        """Know that the source took a token."""
+        self._streaks.pop(owner, None)

@@ -1,0 +1,82 @@
+"""One call's view of the sources: whatever it asks, all its questions together end before whoever asked gives up."""
+
+import time
+from collections.abc import Callable, Mapping
+from zoneinfo import ZoneInfo
+
+from app.identity import Caller
+from app.sources.base import Collection, DateRange, Digest, Fetched, Progress, Source
+from app.sources.registry import Sources
+
+
+class Timed:
+    """A `base.Source` whose questions are given only what is left of the time.
+
+    Args:
+        source: Who is asked.
+        until: When the last question must have ended, on `clock`.
+        clock: Seconds that only rise.
+    """
+
+    def __init__(self, source: Source, *, until: float, clock: Callable[[], float]) -> None:
+        self._source = source
+        self._until = until
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        """See `base.Source`."""
+        return self._source.name
+
+    @property
+    def synthetic(self) -> bool:
+        """See `base.Source`."""
+        return self._source.synthetic
+
+    @property
+    def collections(self) -> Mapping[str, Collection]:
+        """See `base.Source`."""
+        return self._source.collections
+
+    async def granted(self, caller: Caller) -> frozenset[str] | None:
+        """See `base.Source`."""
+        return await self._source.granted(caller)
+
+    async def timezone(self, caller: Caller) -> ZoneInfo | None:
+        """See `base.Source`."""
+        return await self._source.timezone(caller)
+
+    async def health(self, caller: Caller) -> Mapping[str, object]:
+        """See `base.Source`."""
+        return await self._source.health(caller)
+
+    async def fetch(
+        self,
+        caller: Caller,
+        collection: Collection,
+        days: DateRange | None,
+        *,
+        fields: tuple[str, ...] = (),
+        latest: bool = False,
+        progress: Progress | None = None,
+        digest: Digest | None = None,
+        within_s: float | None = None,
+    ) -> Fetched:
+        """See `base.Source`."""
+        left_s = self._until - self._clock()
+        return await self._source.fetch(
+            caller,
+            collection,
+            days,
+            fields=fields,
+            latest=latest,
+            progress=progress,
+            digest=digest,
+            within_s=left_s if within_s is None else min(left_s, within_s),
+        )
+
+
+def within(sources: Sources, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> Sources:
+    """Return the same sources, for so many seconds from now."""
+    until = clock() + seconds
+    return Sources([Timed(source, until=until, clock=clock) for source in sources])

@@ -1,0 +1,260 @@
+"""An Oura that is down is asked gently: who comes is told at once, and one request at a time finds out."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+
+from app.errors import SourceBusy, SourceChanged, SourceError, SourceUnreachable
+from app.sources.oura.breaker import FAILURES, PAUSES_S, Down
+from app.sources.oura.catalog import COLLECTIONS
+from app.sources.oura.client import OuraClient
+from tests.sources.fakes import ADA
+from tests.sources.test_client import Tokens
+
+pytestmark = pytest.mark.anyio
+SLEEP = COLLECTIONS["daily_sleep"]
+PAGE = httpx2.Response(200, json={"data": [], "next_token": None})
+Answer = httpx2.Response | Exception
+
+
+class Oura:
+    """Answers alike until told otherwise, and counts."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.asked = 0
+        self.hold: anyio.Event | None = None
+
+    async def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        self.asked += 1
+        if self.hold is not None:
+            await self.hold.wait()
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+class Time:
+    """Seconds that rise when a test says so."""
+
+    def __init__(self) -> None:
+        self.at = 1000.0
+
+    def __call__(self) -> float:
+        return self.at
+
+
+async def at_once(_seconds: float) -> None:
+    """Return."""
+
+
+@asynccontextmanager
+async def asking(oura: Oura, time: Time | None = None) -> AsyncIterator[Callable[[], Coroutine[Any, Any, object]]]:
+    """A way to ask for a page."""
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(oura)) as http:
+        client = OuraClient(
+            http=http, api_url="https://oura.test", tokens=Tokens(), sleep=at_once, clock=time or Time()
+        )
+
+        async def ask() -> object:
+            return await client.page(ADA, SLEEP, {})
+
+        yield ask
+
+
+async def fails(ask: Callable[[], Coroutine[Any, Any, object]]) -> SourceError:
+    with pytest.raises(SourceError) as caught:
+        await ask()
+    return caught.value
+
+
+DOWN = [
+    pytest.param(httpx2.Response(500, json={}), id="500"),
+    pytest.param(httpx2.Response(503, html="<html>"), id="503 with a web page"),
+    pytest.param(httpx2.Response(200, html="<html>"), id="a web page under 200"),
+    pytest.param(httpx2.Response(403, html="<html>"), id="a challenge"),
+    pytest.param(httpx2.ConnectError("no"), id="no connection"),
+    pytest.param(httpx2.ReadTimeout("slow"), id="no answer in time"),
+    pytest.param(httpx2.ReadError("cut"), id="cut off"),
+]
+
+
+@pytest.mark.parametrize("answer", DOWN)
+async def test_after_three_failures_in_a_row_nothing_is_sent_for_a_while(answer: Answer) -> None:
+    oura, time = Oura(answer), Time()
+    async with asking(oura, time) as ask:
+        while oura.asked < FAILURES:
+            await fails(ask)
+        sent = oura.asked
+        time.at += PAUSES_S[0] - 1
+        refused = [await fails(ask) for _ in range(20)]
+
+    assert oura.asked == sent == FAILURES
+    assert all(isinstance(error, Down) for error in refused)
+
+
+async def test_what_is_said_names_how_long_it_has_failed_with_what_and_when_to_come_back() -> None:
+    oura, time = Oura(httpx2.Response(502, json={})), Time()
+    async with asking(oura, time) as ask:
+        await fails(ask)
+        time.at += 30
+        await fails(ask)
+        time.at += 2
+        said = str(await fails(ask))
+
+    assert "failing for 32 s" in said
+    assert "HTTP 502" in said
+    assert "nothing was sent" in said
+    assert re.findall(r"in \d+ s", said) == ["in 3 s"]
+
+
+ANSWERS = [
+    pytest.param(httpx2.Response(400, json={"detail": "no"}), id="400"),
+    pytest.param(httpx2.Response(403, json={"detail": "no"}), id="403"),
+    pytest.param(httpx2.Response(429, json={}), id="429"),
+    pytest.param(httpx2.Response(200, content=b'{"data":['), id="half of it"),
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+async def test_a_refusal_and_an_unreadable_answer_are_no_failures_of_that_kind(answer: httpx2.Response) -> None:
+    oura = Oura(answer)
+    async with asking(oura) as ask:
+        for _ in range(3 * FAILURES):
+            with pytest.raises(Exception, match=r"."):
+                await ask()
+        oura.answer = PAGE
+        sent = oura.asked
+        if answer.status_code != 429:  # after which `pace` says no
+            await ask()
+
+            assert oura.asked == sent + 1
+    assert sent >= 3
+
+
+async def test_one_answer_in_between_begins_the_count_anew() -> None:
+    oura = Oura(httpx2.Response(503, json={}))
+    async with asking(oura) as ask:
+        for _ in range(5):
+            assert isinstance(await fails(ask), SourceBusy)  # twice, with its repetition
+            oura.answer = PAGE
+            await ask()
+            oura.answer = httpx2.Response(503, json={})
+
+    assert oura.asked == 5 * 3
+
+
+async def test_each_pause_is_longer_up_to_a_cap_and_each_probe_is_one_request() -> None:
+    oura, time = Oura(httpx2.Response(503, json={})), Time()
+    async with asking(oura, time) as ask:
+        while oura.asked < FAILURES:
+            await fails(ask)
+        for pause_s in (*PAUSES_S, PAUSES_S[-1]):
+            sent = oura.asked
+            time.at += pause_s - 0.5
+            await fails(ask)
+            assert oura.asked == sent
+            time.at += 0.5
+            await fails(ask)
+            await fails(ask)
+
+            assert oura.asked == sent + 1  # not repeated either: the pause has begun again
+
+
+async def test_of_many_at_once_one_probes_and_the_others_go_on_when_it_is_answered() -> None:
+    oura, time = Oura(httpx2.Response(503, json={})), Time()
+    async with asking(oura, time) as ask:
+        while oura.asked < FAILURES:
+            await fails(ask)
+        time.at += PAUSES_S[0]
+        oura.answer, oura.hold, sent = PAGE, anyio.Event(), oura.asked
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as group:
+                for _ in range(20):
+                    group.start_soon(ask)
+                await anyio.wait_all_tasks_blocked()
+                probes = oura.asked - sent
+                oura.hold.set()
+
+    assert probes == 1
+    assert oura.asked == sent + 20
+
+
+async def test_of_many_at_once_one_probes_and_the_others_are_refused_when_it_fails() -> None:
+    oura, time, refused = Oura(httpx2.Response(503, json={})), Time(), []
+
+    async def refusal() -> None:
+        refused.append(await fails(ask))
+
+    async with asking(oura, time) as ask:
+        while oura.asked < FAILURES:
+            await fails(ask)
+        time.at += PAUSES_S[0]
+        oura.hold, sent = anyio.Event(), oura.asked
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as group:
+                for _ in range(20):
+                    group.start_soon(refusal)
+                await anyio.wait_all_tasks_blocked()
+                oura.hold.set()
+
+    assert oura.asked == sent + 1
+    assert [type(error) for error in refused] == [Down] * 20
+
+
+async def test_who_hangs_up_while_probing_leaves_the_probe_to_the_next() -> None:
+    oura, time = Oura(httpx2.Response(503, json={})), Time()
+    async with asking(oura, time) as ask:
+        while oura.asked < FAILURES:
+            await fails(ask)
+        time.at += PAUSES_S[0]
+        oura.answer, oura.hold, sent = PAGE, anyio.Event(), oura.asked
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as probing:
+                probing.start_soon(ask)
+                await anyio.wait_all_tasks_blocked()
+                probing.cancel_scope.cancel()
+            oura.hold.set()
+            await ask()
+
+    assert oura.asked == sent + 2
+
+
+async def test_what_was_on_its_way_together_and_failed_together_is_one_failure() -> None:
+    oura = Oura(httpx2.ReadError("the connection that all of them shared was cut"))
+    oura.hold = anyio.Event()
+    async with asking(oura) as ask:
+
+        async def answered() -> None:
+            await ask()
+
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as group:
+                for _ in range(8):
+                    group.start_soon(answered)
+                await anyio.wait_all_tasks_blocked()
+                cut, oura.hold = oura.hold, anyio.Event()
+                cut.set()
+                await anyio.wait_all_tasks_blocked()
+                oura.answer = PAGE
+                oura.hold.set()
+
+    assert oura.asked == 16  # each once, and each repeated once
+
+
+async def test_an_answer_that_is_too_large_shows_that_somebody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.sources.oura.sending._LARGEST_BODY", 1000)
+    oura, time = Oura(httpx2.ConnectError("no")), Time()
+    async with asking(oura, time) as ask:
+        while oura.asked < FAILURES:
+            assert isinstance(await fails(ask), SourceUnreachable)
+        time.at += PAUSES_S[0]
+        oura.answer = httpx2.Response(200, content=b"[" * 2000)
+        assert isinstance(await fails(ask), SourceChanged)
+        oura.answer = PAGE
+        await ask()
