@@ -14,13 +14,18 @@ Kind = Literal[
     "cut",  # handle it, then end the connection without an answer
     "cut_before",  # end the connection without handling it
     "hold",  # handle it, then keep the answer until `release()`
-    "truncate",  # send the first half of the body
+    "cut_body",  # handle it, then end the connection after half of the body
+    "drip",  # send the body byte by byte, `seconds` apart
+    "truncate",  # send the first half of the body, as if it were all
+    "gigantic",  # let `size_mb` of blanks follow the body
+    "bomb",  # the same, compressed to next to nothing
     "wrong_types",  # numbers become words, lists become objects
     "repeat_cursor",  # `next_token` of the answer leads to the same page again
     "endless",  # there is always a next page, each under a new cursor
 ]
 KINDS: tuple[Kind, ...] = (
-    "latency", "status", "html", "cut", "cut_before", "hold", "truncate", "wrong_types", "repeat_cursor", "endless",
+    "latency", "status", "html", "cut", "cut_before", "hold", "cut_body", "drip", "truncate", "gigantic", "bomb",
+    "wrong_types", "repeat_cursor", "endless",
 )  # fmt: skip
 
 
@@ -40,7 +45,8 @@ class Fault:
         status: For `status` and `html`.
         body: For `status`: JSON value; None for the usual one of that status.
         headers: Sent with `status`.
-        seconds: For `latency`; for 429, `Retry-After`.
+        seconds: For `latency` and `drip`; for 429, `Retry-After`.
+        size_mb: For `gigantic` and `bomb`.
     """
 
     kind: Kind
@@ -51,6 +57,7 @@ class Fault:
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     seconds: float = 1
+    size_mb: int = 64
 
 
 class Faults:

@@ -1,6 +1,7 @@
 """The outermost layer: applies faults, notes each request, and can end a connection without an answer."""
 
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import anyio
@@ -18,6 +19,8 @@ _HTML = (
     "<!DOCTYPE html><html><head><title>Just a moment...</title></head>"
     "<body><h1>Sorry, something went wrong</h1><p>Ray ID: 0000</p></body></html>"
 )
+_MEGABYTE = b" " * 2**20
+_SENT_SO = ("drip", "gigantic", "bomb")
 _RESHAPING = ("truncate", "wrong_types", "repeat_cursor", "endless")
 _DETAIL = {
     401: "The access token expired, is malformed or was revoked.",
@@ -64,23 +67,26 @@ class Wire:
         if fault := struck.get("latency"):
             await anyio.sleep(fault.seconds)
         if "cut_before" in struck:
-            await self._cut(receive, send)
-            return None
+            return await self._cut(receive, send)
         if fault := struck.get("html"):
             return await _send(send, fault.status, _HTML.encode(), {"content-type": "text/html; charset=UTF-8"})
         if fault := struck.get("status"):
             return await _send_status(send, fault, self._now())
         if self.rate_limit is not None and "/usercollection/" in scope["path"] and self._limited(self.rate_limit):
             return await _send_status(send, Fault("status", status=429, seconds=_WINDOW_S), self._now())
-        if not struck.keys() & {"cut", "hold", *_RESHAPING}:
+        if not struck.keys() & {"cut", "hold", "cut_body", *_SENT_SO, *_RESHAPING}:
             return await self._plain(scope, receive, send)
         status, headers, body = await self._handled(scope, receive)
         if "hold" in struck:
             await self._faults.hold()
         if "cut" in struck:
-            await self._cut(receive, send)
-            return None
-        return await _send(send, status, _reshaped(body, struck, scope["path"], query, status), headers)
+            return await self._cut(receive, send)
+        body = _reshaped(body, struck, scope["path"], query, status)
+        if "cut_body" in struck:
+            await _start(send, status, headers | {"content-length": str(len(body))})
+            await send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
+            return await self._cut(receive, send)
+        return await _send_so(send, struck, status, body, headers)
 
     def _limited(self, limit: int) -> bool:
         now = self._now()
@@ -116,14 +122,19 @@ class Wire:
         headers.pop("content-length", None)
         return status, headers, b"".join(parts)
 
-    async def _cut(self, receive: Receive, send: Send) -> None:
-        """End the connection: abort uvicorn's socket, or raise where there is none (an in-process client)."""
+    async def _cut(self, receive: Receive, send: Send) -> int | None:
+        """End the connection: abort uvicorn's socket, or raise where there is none (an in-process client).
+
+        Returns:
+            None, in place of a status.
+        """
         transport = getattr(getattr(send, "__self__", None), "transport", None)
         if transport is None:
             raise self._faults.cut_error()
         transport.abort()
         while (await receive())["type"] != "http.disconnect":  # or uvicorn would answer 500
             pass
+        return None
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:
@@ -134,10 +145,39 @@ async def _lifespan(receive: Receive, send: Send) -> None:
             return
 
 
-async def _send(send: Send, status: int, body: bytes, headers: dict[str, str]) -> int:
+async def _start(send: Send, status: int, headers: dict[str, str]) -> None:
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-    pairs.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": status, "headers": pairs})
+
+
+async def _send_so(send: Send, struck: dict[str, Fault], status: int, body: bytes, headers: dict[str, str]) -> int:
+    """Send a body whole, or slowly, or far more than it is."""
+    fault = next((struck[kind] for kind in _SENT_SO if kind in struck), None)
+    if fault is None:
+        return await _send(send, status, body, headers)
+    squeeze = zlib.compressobj(9, wbits=31) if fault.kind == "bomb" else None
+    await _start(send, status, headers | ({"content-encoding": "gzip"} if squeeze else {}))
+    for piece in _bytes(body) if fault.kind == "drip" else _padded(body, fault.size_mb):
+        if fault.kind == "drip":
+            await anyio.sleep(fault.seconds)
+        sent = squeeze.compress(piece) if squeeze else piece
+        await send({"type": "http.response.body", "body": sent, "more_body": True})
+    await send({"type": "http.response.body", "body": squeeze.flush() if squeeze else b""})
+    return status
+
+
+def _bytes(body: bytes) -> Iterator[bytes]:
+    return (body[at : at + 1] for at in range(len(body)))
+
+
+def _padded(body: bytes, size_mb: int) -> Iterator[bytes]:
+    yield body
+    for _ in range(size_mb):
+        yield _MEGABYTE
+
+
+async def _send(send: Send, status: int, body: bytes, headers: dict[str, str]) -> int:
+    await _start(send, status, headers | {"content-length": str(len(body))})
     await send({"type": "http.response.body", "body": body})
     return status
 

@@ -99,6 +99,46 @@ async def test_truncated_json_and_wrong_types_come_with_200(oura: Asker) -> None
     assert isinstance(wrong.json()["data"], dict)
 
 
+async def test_a_drip_arrives_whole_in_the_end(oura: Asker) -> None:
+    whole = await oura.get("daily_sleep")
+    oura.sim.faults.add("drip", seconds=0)
+
+    assert (await oura.get("daily_sleep")).content == whole.content
+
+
+@pytest.mark.parametrize("kind", ["gigantic", "bomb"])
+async def test_far_more_than_the_page_is_sent_and_a_bomb_travels_small(kind: str, clock: Clock) -> None:
+    sim = Simulator(now=clock)
+    token = sim.sign_in()["access_token"]
+    sim.faults.add(kind, "/v2/*", size_mb=3)  # type: ignore[arg-type]  # the table above holds literals
+
+    async with _served(sim) as url, httpx2.AsyncClient(base_url=url) as http:
+        with anyio.fail_after(10):
+            answer = await http.get("/v2/usercollection/daily_sleep", headers={"authorization": f"Bearer {token}"})
+
+    assert len(answer.content) > 3 * 2**20
+    assert answer.json()["data"] is not None
+    assert (answer.num_bytes_downloaded < 2**16) == (kind == "bomb")
+
+
+async def test_over_a_real_socket_a_cut_in_the_body_ends_it_half_way(clock: Clock) -> None:
+    sim = Simulator(now=clock)
+    token = sim.sign_in()["access_token"]
+    sim.faults.add("cut_body", "/v2/*")
+
+    async with _served(sim) as url, httpx2.AsyncClient(base_url=url) as http:
+        headers = {"authorization": f"Bearer {token}"}
+        with anyio.fail_after(5):
+            async with http.stream("GET", "/v2/usercollection/daily_sleep", headers=headers) as answer:
+                pieces = answer.aiter_bytes()
+                came = await anext(pieces)
+                with pytest.raises(httpx2.TransportError):
+                    await anext(pieces)
+
+    assert answer.status_code == 200
+    assert 0 < len(came) < int(answer.headers["content-length"])
+
+
 async def test_latency_delays_the_answer(oura: Asker) -> None:
     oura.sim.faults.add("latency", seconds=0.02)
     before = anyio.current_time()
