@@ -122,7 +122,7 @@ def assemble(parts: Parts) -> Starlette:
 
 @asynccontextmanager
 async def _open(parts: Parts, mcp: McpAsgi, _app: Starlette) -> AsyncIterator[dict[str, object]]:
-    """Refuse to start with a store that cannot be used; at the end, finish a renewal that is between spend and store."""
+    """Refuse to start with a store that cannot be used; at the end, finish what must not be cut: a renewal."""
     settings = parts.settings
     stack = AsyncExitStack()
     try:

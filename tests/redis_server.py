@@ -21,6 +21,7 @@ class RedisServer:
     folder: Path
     port: int
     process: subprocess.Popen[bytes] | None = None
+    options: tuple[str, ...] = ()  # more of its command line; the last of two wins
 
     @property
     def url(self) -> str:
@@ -28,6 +29,7 @@ class RedisServer:
 
     def start(self) -> None:
         arguments = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(self.folder)]
+        arguments += self.options
         self.process = subprocess.Popen(
             [self.binary, "--port", str(self.port), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -48,7 +50,7 @@ class RedisServer:
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
                 connection.sendall(b"PING\r\n")
-                return connection.recv(16).startswith(b"+PONG")
+                return connection.recv(16).startswith((b"+PONG", b"-NOAUTH"))
         except OSError:
             return False
 
@@ -66,7 +68,7 @@ def redis_binary() -> str | None:
     return path if isinstance(path, str) and path and Path(path).exists() else None
 
 
-def start_redis(folder: Path) -> RedisServer:
+def start_redis(folder: Path, *options: str) -> RedisServer:
     """Start a server of one's own; the caller stops it."""
     binary = redis_binary()
     if binary is None:
@@ -75,7 +77,7 @@ def start_redis(folder: Path) -> RedisServer:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        server = RedisServer(binary, folder, port)
+        server = RedisServer(binary, folder, port, options=options)
         try:
             server.start()
         except RuntimeError:

@@ -73,8 +73,8 @@ def kept_in(data_dir: Path, *, store_file: str) -> str:
             if sealed:
                 raise SettingsError(
                     f"{FILE_NAME} is missing from DATA_DIR, and {store_file} there was sealed with it. Put it back "
-                    f"from your copy, or set SECRET_KEY to what it held. If it is lost for good, move {store_file} away and "
-                    "connect again."
+                    f"from your copy, or set SECRET_KEY to what it held. If it is lost for good, move {store_file} "
+                    "away and connect again."
                 )
             data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             _make(path)

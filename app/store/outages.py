@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from app import logs
-from app.errors import StoreUnavailable
+from app.errors import Outage, StoreUnavailable
 
 _REMIND_S = 600.0  # while it goes on
 _FLAPPING_S = 60.0  # a store that comes and goes faster than this is not worth two lines each time
@@ -18,17 +18,17 @@ class Outages:
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._failing: Literal["all", "writes"] | None = None
-        self._said: dict[str, float] = {}  # each text (there are a few), and when it was last written
+        self._said: dict[Outage, float] = {}  # when a line of this kind was last written; its words may vary
         self._told = False  # the log's last word is that the store fails
 
     def failed(self, failure: StoreUnavailable, *, wrote: bool) -> None:
         """Note a failure, of a call that writes or of one that reads; write a line if it is news."""
         self._failing = "writes" if wrote and failure.outage != "unreachable" else "all"
-        text, now = str(failure), self._clock()
-        if now - self._said.get(text, float("-inf")) < (_REMIND_S if self._told else _FLAPPING_S):
+        now = self._clock()
+        if now - self._said.get(failure.outage, float("-inf")) < (_REMIND_S if self._told else _FLAPPING_S):
             return
-        self._said[text], self._told = now, True
-        log.error("store_unavailable", reason=text)
+        self._said[failure.outage], self._told = now, True
+        log.error("store_unavailable", reason=str(failure))
 
     def worked(self, *, wrote: bool) -> None:
         """Note that the store did what was asked; write a line if it is news."""
