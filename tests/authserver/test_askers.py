@@ -1,12 +1,15 @@
 """Who asks: what of X-Forwarded-For is believed, and which addresses count as one."""
 
+import io
 from ipaddress import ip_address
 
 import pytest
 from starlette.requests import Request
 
-from app import logs
 from app.authserver.askers import ANYONE, Askers, Trusted, client_address, parse
+from tests.log_reader import written
+
+__all__ = ["written"]
 
 KEY = b"k" * 32
 PROXY, OTHER_PROXY, CLIENT, STRANGER = "10.0.0.1", "10.0.0.2", "203.0.113.7", "198.51.100.9"
@@ -91,15 +94,14 @@ def test_a_tag_tells_nothing_of_the_address_and_needs_the_key() -> None:
 
 
 def test_a_proxy_that_is_not_named_is_said_once_with_the_setting_and_without_an_address(
-    capsys: pytest.CaptureFixture[str],
+    written: io.StringIO,
 ) -> None:
-    logs.configure(style="json")
     askers = Askers([PROXY], key=KEY)
 
     for n in range(3):
         askers.of(sent_by(f"192.168.0.{n}", CLIENT))
 
-    said = capsys.readouterr().err
+    said = written.getvalue()
     assert said.count("forwarded_address_not_believed") == 1
     assert "FORWARDED_ALLOW_IPS" in said
     assert "192.168" not in said
@@ -107,12 +109,10 @@ def test_a_proxy_that_is_not_named_is_said_once_with_the_setting_and_without_an_
 
 
 @pytest.mark.parametrize("request_", [sent_by(PROXY, CLIENT), sent_by(CLIENT), sent_by(None)])
-def test_nothing_is_said_where_all_is_well(request_: Request, capsys: pytest.CaptureFixture[str]) -> None:
-    logs.configure(style="json")
-
+def test_nothing_is_said_where_all_is_well(request_: Request, written: io.StringIO) -> None:
     Askers([PROXY], key=KEY).of(request_)
 
-    assert capsys.readouterr().err == ""
+    assert written.getvalue() == ""
 
 
 def test_a_request_is_left_as_it_was() -> None:
