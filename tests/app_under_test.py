@@ -84,6 +84,7 @@ async def running_app(
     clock: Clock | None = None,
     store: Store | None = None,
     fetch_document: FetchDocument | None = None,
+    upstream: httpx2.AsyncBaseTransport | None = None,
     **settings: str,
 ) -> AsyncIterator[Vitals]:
     """Run the connector.
@@ -94,6 +95,7 @@ async def running_app(
         clock: Stands at noon UTC of 2026-03-10 if left out.
         store: Used instead of the one in `folder`; a second connector on it is a second process.
         fetch_document: Stands in for the network where apps publish their metadata documents.
+        upstream: The way to Oura; straight to the simulator if left out.
         settings: Any setting by name, over the ones used here.
     """
     clock = clock or Clock()
@@ -111,8 +113,8 @@ async def running_app(
         **settings,
     }
     environ = {name: value for name, value in environ.items() if value}
-    upstream = httpx2.AsyncClient(transport=httpx2.ASGITransport(simulator.app), trust_env=False)
-    parts = build_parts(load_settings(environ), now=clock, http=upstream, store=store, fetch_document=fetch_document)
+    http = httpx2.AsyncClient(transport=upstream or httpx2.ASGITransport(simulator.app), trust_env=False)
+    parts = build_parts(load_settings(environ), now=clock, http=http, store=store, fetch_document=fetch_document)
     app = assemble(parts)
     started, stop = asyncio.Event(), asyncio.Event()
 

@@ -13,6 +13,7 @@ import httpx2
 
 from app.errors import VitalsError
 from app.sources.oura.token_wire import Rejection, parse_tokens
+from app.sources.oura.unreachable import why
 from app.vault.outcomes import NotSent, OutcomeUnknown, RefreshMisconfigured, RefreshRefused, TokenAnswer
 
 _TIMEOUT: Final = httpx2.Timeout(15.0, connect=5.0)
@@ -212,9 +213,9 @@ class OuraOAuth:
                             raise OutcomeUnknown("Oura's token endpoint sent an endless answer.")
                     return response.status_code, bytes(body)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol) as error:
-            raise NotSent(f"No connection to Oura's token endpoint ({type(error).__name__}).") from None
+            raise NotSent(f"No connection to Oura's token endpoint: {why(error)}.") from None
         except (httpx2.HTTPError, httpx2.StreamError, TimeoutError) as error:
-            raise OutcomeUnknown(f"Oura's token endpoint did not answer ({type(error).__name__}).") from None
+            raise OutcomeUnknown(f"Oura's token endpoint did not answer: {why(error)}.") from None
 
 
 def _is_legacy_revocation(url: str) -> bool:
