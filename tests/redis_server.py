@@ -22,6 +22,7 @@ class RedisServer:
     port: int
     process: subprocess.Popen[bytes] | None = None
     options: tuple[str, ...] = ()  # more of its command line; the last of two wins
+    sentinel: Path | None = None  # the configuration of a Sentinel, which it then is
 
     @property
     def url(self) -> str:
@@ -30,8 +31,10 @@ class RedisServer:
     def start(self) -> None:
         arguments = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(self.folder)]
         arguments += self.options
+        if self.sentinel is not None:
+            arguments = [str(self.sentinel), "--sentinel", "--bind", "127.0.0.1"]
         self.process = subprocess.Popen(
-            [self.binary, "--port", str(self.port), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [self.binary, *arguments, "--port", str(self.port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         give_up_at = time.monotonic() + _START_S
         while not self._answers():
@@ -68,7 +71,7 @@ def redis_binary() -> str | None:
     return path if isinstance(path, str) and path and Path(path).exists() else None
 
 
-def start_redis(folder: Path, *options: str) -> RedisServer:
+def start_redis(folder: Path, *options: str, sentinel: Path | None = None) -> RedisServer:
     """Start a server of one's own; the caller stops it."""
     binary = redis_binary()
     if binary is None:
@@ -77,7 +80,7 @@ def start_redis(folder: Path, *options: str) -> RedisServer:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        server = RedisServer(binary, folder, port, options=options)
+        server = RedisServer(binary, folder, port, options=options, sentinel=sentinel)
         try:
             server.start()
         except RuntimeError:

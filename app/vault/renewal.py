@@ -15,7 +15,7 @@ from app import logs
 from app.errors import StoreUnavailable
 from app.store.base import Store
 from app.vault.connections import Connection, Connections, Held, renewal_lease
-from app.vault.intents import Intent, Intents
+from app.vault.intents import Intent, Intents, Noted
 from app.vault.outcomes import (
     NotSent,
     OutcomeUnknown,
@@ -93,6 +93,7 @@ class Renewal:
         self._timing = timing
         self._checkpoint = checkpoint
         self.unsaved: dict[str, tuple[Held, Change]] = {}  # renewed while the store was away, by owner
+        self._newest: dict[str, tuple[Held, Change]] = {}  # stored, and remembered in case the store forgets it
         self._spending: set[anyio.CancelScope] = set()
         self._in_a_hurry = False
 
@@ -114,19 +115,21 @@ class Renewal:
             turn = _Turn(fence, self._now())
             await self._checkpoint("leased")
             await self.save_late(owner)
+            await self._save_again(owner)
             held = await self._connections.read(owner, self._source)  # somebody may have renewed while we waited
             if held is None:
                 raise self._words.absent()
             if held.connection.generation != generation or held.connection.state == "ended":
                 return held.connection
             before = await self._intents.read(owner)
-            noted = self._decide(held.connection, before, turn, urgent=urgent)
+            intent = self._decide(held.connection, before and before.intent, turn, urgent=urgent)
             await self._checkpoint("decided")
             committed()
-            if not await self._intents.replace(owner, before, noted):
+            noted = await self._intents.replace(owner, before, intent)
+            if noted is None:
                 raise self._words.turn_lost()
             await self._checkpoint("noted")
-            renewed = await self._spend(held, before, noted, turn)
+            renewed = await self._spend(held, before and before.intent, noted, turn)
             await self._checkpoint("stored")
         await self._checkpoint("released")
         return renewed
@@ -160,29 +163,31 @@ class Renewal:
             doubt=True,
         )
 
-    async def _spend(self, held: Held, before: Intent | None, noted: Intent, turn: _Turn) -> Connection:
+    async def _spend(self, held: Held, before: Intent | None, noted: Noted, turn: _Turn) -> Connection:
         old = held.connection
         doubt_before = before is not None and before.generation == old.generation and before.doubt
         sent_at = self._now()
         if sent_at - turn.taken_at > self._timing.latest_start_s:
-            await self._settle(old.owner, noted, noted.settled("not_sent", now=sent_at, doubt=doubt_before))
+            await self._settle(old.owner, noted, noted.intent.settled("not_sent", now=sent_at, doubt=doubt_before))
             raise self._words.turn_lost()
         if self._in_a_hurry:
-            await self._settle(old.owner, noted, noted.settled("not_sent", now=sent_at, doubt=doubt_before))
+            await self._settle(old.owner, noted, noted.intent.settled("not_sent", now=sent_at, doubt=doubt_before))
             raise self._words.stopping()
         try:
             answer = await self._send(old)
         except RefreshRefused:
             return await self._refused(held, turn, interrupted=doubt_before)
         except NotSent:
-            await self._settle(old.owner, noted, noted.settled("not_sent", now=self._now(), doubt=doubt_before))
+            await self._settle(old.owner, noted, noted.intent.settled("not_sent", now=self._now(), doubt=doubt_before))
             raise
         except RefreshMisconfigured:
-            await self._settle(old.owner, noted, noted.settled("misconfigured", now=self._now(), doubt=doubt_before))
+            await self._settle(
+                old.owner, noted, noted.intent.settled("misconfigured", now=self._now(), doubt=doubt_before)
+            )
             raise
         except Exception as exc:
             # Whatever it was, it came after sending: the outcome is unknown.
-            await self._settle(old.owner, noted, noted.settled("unknown", now=self._now(), doubt=True))
+            await self._settle(old.owner, noted, noted.intent.settled("unknown", now=self._now(), doubt=True))
             if isinstance(exc, OutcomeUnknown):
                 raise
             raise self._words.unknown() from exc
@@ -224,6 +229,7 @@ class Renewal:
                         if saved is None:
                             raise self._words.absent()
                     _log.info("connection_renewed", source=self._source, generation=saved.generation)
+                    self._newest[ours.owner] = (held, change)
                     return saved
                 await anyio.sleep(_SAVE_PAUSE_S)
         self.unsaved[ours.owner] = (held, change)
@@ -236,6 +242,18 @@ class Renewal:
             held, change = self.unsaved[owner]
             await self._connections.update(held, change)
             del self.unsaved[owner]
+
+    async def _save_again(self, owner: str) -> None:
+        """Store once more what the store had acknowledged and does not know any more.
+
+        A replica that is promoted may lack the last writes of its primary (Redis replicates afterwards), and then it
+        holds a refresh token that is spent. If the connection stands exactly where this process found it before its
+        last renewal, the successor is put back; in every other case nothing changes.
+        """
+        if owner in self._newest:
+            held, change = self._newest[owner]
+            if await self._connections.update(held, change) is not None:
+                _log.warning("connection_restored", source=self._source, generation=held.connection.generation + 1)
 
     async def _refused(self, held: Held, turn: _Turn, *, interrupted: bool) -> Connection:
         """End the connection, but only the generation that was refused; a newer one is returned as it is."""
@@ -253,7 +271,7 @@ class Renewal:
             raise self._words.absent()
         return current
 
-    async def _settle(self, owner: str, noted: Intent, outcome: Intent) -> None:
+    async def _settle(self, owner: str, noted: Noted, outcome: Intent) -> None:
         _log.warning(
             "renewal_failed",
             source=self._source,
