@@ -1,8 +1,8 @@
 """What the owner went through in a range of days that bears on reading it: journeys, clock changes, another ring.
 
 Offsets come from the records' own stamps. Samples are in UTC and carry none, so for them the nights are asked as well,
-and from two weeks on the rings: one request each, beside the question itself. Both only help: where the scope is
-missing or the request fails, nothing is said.
+and from two weeks on the rings: one request each (two for the nights of a year), beside the question itself. Both only
+help: where the scope is missing or the request fails, nothing is said.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence

@@ -30,7 +30,8 @@ _NIGHT_OVER: Final = time(6)  # a night whose samples end before was not seen to
 _ACTIVITY_BEGINS: Final = time(4)
 _LAG_S: Final = 1800  # samples are this late without anything being wrong
 _SILENT_S: Final = 3 * 3600  # longer than a ring lies in its charger
-_SLOTS_AN_HOUR: Final = 12  # of `class_5_min`, which begins at 04:00
+_SLOT_S: Final = 300  # of `class_5_min`, which begins at 04:00
+_SLOTS_AN_HOUR: Final = 12
 _OFF_FINGER: Final = "0"
 
 
@@ -53,7 +54,7 @@ class Evidence:
     def why(self, collection: Collection, day: date) -> tuple[str, str | None]:
         """Return the word for a day without a record, and the evidence in words."""
         if day > self.here.today:
-            return IN_FUTURE, f"{day} lies ahead: today is {self.here.today}."
+            return IN_FUTURE, f"What comes after {self.here.today}, today, lies ahead."
         if day < self.since:
             return NOT_LOOKED_UP, None
         if (ring := self.ring.get(day)) in collection.not_on:
@@ -139,9 +140,10 @@ def read_wear(by_day: Mapping[date, Record], days: Sequence[date], found: Eviden
         eve, record = by_day.get(day - _DAY), by_day.get(day)
         unworn_s = off_s(record)
         words = f"On {day} the ring was not worn for {unworn_s / 3600:.0f} h."
-        if unworn_s >= UNWORN_S:
-            found.unworn[day] = words
-        small_hours = _small_hours(eve, record)
+        calendar_s = max(unworn_s, _slots(eve, record, hours=24).count(_OFF_FINGER) * _SLOT_S)
+        if calendar_s >= UNWORN_S:
+            found.unworn[day] = f"On {day} the ring was not worn for {calendar_s / 3600:.0f} h."
+        small_hours = _slots(eve, record, hours=6)
         if small_hours.count(_OFF_FINGER) >= max(1, _UNWORN_SHARE * len(small_hours)):
             found.unworn_nights[day] = f"Between midnight and 06:00 on {day} the ring was not worn."
         elif unworn_s >= (_WHOLE_DAY_S if small_hours else UNWORN_S):
@@ -154,9 +156,9 @@ def off_s(record: Record | None) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _small_hours(eve: Record | None, day: Record | None) -> str:
-    """Return how active each five minutes from midnight to 06:00 were; empty where that is not said."""
+def _slots(eve: Record | None, day: Record | None, *, hours: int) -> str:
+    """Return how active each five minutes from midnight on were, for so many hours; without what is not said."""
     before, after = (record.get("class_5_min") if record else None for record in (eve, day))
     late = before[20 * _SLOTS_AN_HOUR :] if isinstance(before, str) else ""
-    early = after[: 2 * _SLOTS_AN_HOUR] if isinstance(after, str) else ""
+    early = after[: (hours - 4) * _SLOTS_AN_HOUR] if isinstance(after, str) else ""
     return late + early

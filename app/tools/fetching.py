@@ -11,7 +11,7 @@ from app.tools.answering import Question
 from app.tools.buckets import MINUTES, measured
 from app.tools.calling import Call
 from app.tools.dates import Span
-from app.tools.fitting import LEAST_CHARS, least_chars
+from app.tools.fitting import LEAST_CHARS, row_chars
 from app.tools.gathering import Gather
 from app.tools.progress import Together
 from app.tools.records import day_of, stamp
@@ -51,7 +51,7 @@ async def as_far_as_it_fits(call: Call, question: Question) -> tuple[Fetched, da
     if span is None:
         raise ValueError("samples are always asked for by days")
     told, digest = Together(call.progress), _digest(question)
-    most, block_days = question.cap // least_chars(shape), _block_days(question.cap, shape)
+    most, block_days = question.cap // row_chars(shape), _block_days(question.cap, shape)
     start, sofar = span.start, Fetched(records=(), pages=0, complete=True)
     while True:
         end = min(span.end, start + timedelta(days=block_days - 1))
@@ -78,7 +78,7 @@ def _block_days(cap: int, shape: Shape) -> int:
     if shape.resolution == "raw":
         return BLOCK_DAYS
     a_day = 1 if shape.resolution == "day" else 24 * 60 // MINUTES[shape.resolution]
-    return max(BLOCK_DAYS, math.ceil(cap / (a_day * least_chars(shape))) + 1)
+    return max(BLOCK_DAYS, math.ceil(cap / (a_day * row_chars(shape))) + 1)
 
 
 async def newest(call: Call, question: Question) -> tuple[Fetched, DateRange | None]:

@@ -42,7 +42,7 @@ class RestMode:
                 found.append((begun, end_day_of(record, self.collection, begun)))
         if not found:
             return {}, []
-        kept = sorted(found)[-_MOST:]
+        kept = sorted(sorted(found, key=lambda period: period[1])[-_MOST:])  # an open one ends last
         is_on = any(last >= today for _, last in kept)
         periods = [
             {"start_day": str(begun), "end_day": None if last == date.max else str(last)} for begun, last in kept
