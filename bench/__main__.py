@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import calls, load, month, scale, size, starting, year
+from bench import calls, flood, load, month, scale, size, starting, year
 from bench.figures import Figure
 
 MEASURES: dict[str, Callable[[Path, int], Iterator[Figure]]] = {
@@ -18,6 +18,7 @@ MEASURES: dict[str, Callable[[Path, int], Iterator[Figure]]] = {
 }
 BY_NAME: dict[str, Callable[[Path, int], Iterator[Figure]]] = {
     "scale": scale.measure,
+    "flood": flood.measure,
     "load": load.measure,
     "soak": load.soak,
 }

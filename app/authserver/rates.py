@@ -114,40 +114,41 @@ class Rates:
         """Count one more of this asker.
 
         Raises:
-            TooManyRequests: The allowance is used up. Then nothing is written, so a flood that is refused only reads.
+            TooManyRequests: The allowance is used up.
         """
-        everyone = _item(allowance.name, allowance.total or allowance.crowd, WINDOW_S)
-        crowded = not await _below(self._named, everyone, allowance.crowd)
-        if allowance.total is not None and not await self._named.test(everyone):
-            raise await self._refusal(self._named, everyone)
+        crowd = _Level(allowance.crowd, WINDOW_S, allowance.name)
+        total = _Level(allowance.total or allowance.crowd, WINDOW_S, allowance.name)
+        if allowance.total is not None and not await self._named.test(total):
+            raise await self._refusal(self._named, total)
         if asker.kind == "shared":
-            await self._spend_own(self._named, _item(allowance.name, allowance.shared, WINDOW_S), asker)
+            await self._take(self._named, _Level(allowance.shared, WINDOW_S, allowance.name), asker.tag)
         elif asker.kind == "one":
-            most = allowance.crowded if crowded else allowance.each
-            await self._spend_own(self._addresses, _item(allowance.name, allowance.each, WINDOW_S), asker, most)
-        await self._named.hit(everyone)
+            most = allowance.each if await self._named.test(crowd) else allowance.crowded
+            await self._take(self._addresses, _Level(most, WINDOW_S, allowance.name), asker.tag)
+        if not await self._named.hit(total) and allowance.total is not None:
+            raise await self._refusal(self._named, total)
 
     async def spend(self, budget: Budget) -> bool:
         """Take one out of a budget; False if it is used up."""
-        item = _item(budget.name, budget.amount, budget.per_s)
-        return await self._named.test(item) and await self._named.hit(item)
+        level = _Level(budget.amount, budget.per_s, budget.name)
+        return await self._named.test(level) and await self._named.hit(level)
 
-    async def _spend_own(
-        self, counting: FixedWindowRateLimiter, item: RateLimitItem, asker: Asker, most: int | None = None
-    ) -> None:
-        below = await _below(counting, item, most or item.amount, asker.tag)
-        if not below or not await counting.hit(item, asker.tag):
-            raise await self._refusal(counting, item, asker.tag)
+    async def _take(self, counting: FixedWindowRateLimiter, level: RateLimitItem, *tag: str) -> None:
+        # Looked at first, so that a flood that is refused only reads; what counts is the second, which is exact.
+        if not await counting.test(level, *tag) or not await counting.hit(level, *tag):
+            raise await self._refusal(counting, level, *tag)
 
-    async def _refusal(self, counting: FixedWindowRateLimiter, item: RateLimitItem, *tag: str) -> TooManyRequests:
-        ends_at = (await counting.get_window_stats(item, *tag)).reset_time
+    async def _refusal(self, counting: FixedWindowRateLimiter, level: RateLimitItem, *tag: str) -> TooManyRequests:
+        ends_at = (await counting.get_window_stats(level, *tag)).reset_time
         return TooManyRequests(retry_after_s=max(math.ceil(ends_at - self._now()), 1))
 
 
-def _item(name: str, amount: int, per_s: int) -> RateLimitItem:
-    return RateLimitItemPerSecond(amount, per_s, namespace=name)
+class _Level(RateLimitItemPerSecond):
+    """So many within a time. Levels of one name are counted as one, however high they are."""
 
+    def __init__(self, amount: int, per_s: int, name: str) -> None:
+        super().__init__(amount, per_s, namespace=name)
 
-async def _below(counting: FixedWindowRateLimiter, item: RateLimitItem, level: int, *tag: str) -> bool:
-    """Say whether a count is below a level that may be lower than the item's own."""
-    return await counting.test(item, *tag, cost=item.amount - level + 1)
+    def key_for(self, *tag: bytes | str | float) -> str:
+        """Return the key of the count; the library's own differs with the amount."""
+        return "/".join((self.namespace, *map(str, tag)))
