@@ -130,6 +130,7 @@ async def _watch(processes: Sequence[Child], memory: list[list[float]], until: f
 def _figures(tally: Tally, memory: list[list[float]], seconds: float, log: str) -> Iterator[Figure]:
     ours = sum(n for outcome, n in tally.outcomes.items() if outcome.split(": ")[-1].startswith(("HTTP 5", "50")))
     named = {"answered", "checked", "partial", "named error", "refreshed", "revoked", "signed in again"}
+    named |= {"sign-in told that Oura failed"}
     odd = {outcome: n for outcome, n in tally.outcomes.items() if outcome not in named}
     told = ", ".join(f"{n} {outcome}" for outcome, n in tally.outcomes.most_common())
     yield at_most(f"crowd of {CLIENTS} for {seconds:.0f} s, answers 5xx of ours", ours, 0, told, "")
