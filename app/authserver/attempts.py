@@ -90,7 +90,8 @@ class Attempts:
 
     def _open(self, key: str, raw: bytes) -> Attempt:
         record = orjson.loads(self._sealer.open(raw, bound_to=key))
-        return Attempt(**{**record, "params": tuple((name, value) for name, value in record["params"])})
+        known = {name: record[name] for name in Attempt.__dataclass_fields__ if name in record}
+        return Attempt(**{**known, "params": tuple((name, value) for name, value in record["params"])})
 
 
 def _key(state: str) -> str:

@@ -5,9 +5,9 @@ nobody wrote in between, not that somebody wrote the same.
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import orjson
@@ -57,6 +57,7 @@ class Held:
 
     connection: Connection
     raw: bytes
+    others: Mapping[str, object] = field(default_factory=dict, repr=False)  # what only a newer version knows; kept
 
     @property
     def version(self) -> tuple[int, int]:
@@ -93,7 +94,10 @@ class Connections:
         """Like `load`, with what a compare-and-set needs."""
         key = _key("conn", source, owner)
         raw = await self._store.get(key)
-        return None if raw is None else Held(_decode(self._connections.open(raw, bound_to=key)), raw)
+        if raw is None:
+            return None
+        connection, others = _decode(self._connections.open(raw, bound_to=key))
+        return Held(connection, raw, others)
 
     async def connect(self, connection: Connection) -> Connection:
         """Store what a sign-in brought, as the next generation, over whatever was there.
@@ -110,7 +114,7 @@ class Connections:
             # take this connection for the one it began with.
             generation, fence = held.version if held else (secrets.randbelow(2**32), 0)
             new = replace(connection, generation=generation + 1, fence=fence, state="live", ended_why=None, told=False)
-            if await self._swap(held.raw if held else None, new):
+            if await self._swap(held, new):
                 return new
         raise _contended()
 
@@ -124,14 +128,14 @@ class Connections:
             if current is None or current.version != held.version:
                 return None
             new = change(current.connection)
-            if await self._swap(current.raw, new):
+            if await self._swap(current, new):
                 return new
             current = await self.read(held.connection.owner, held.connection.source)
         raise _contended()
 
     async def tell(self, held: Held) -> bool:
         """Note that the owner is being told why the connection ended; True for exactly one of all who ask."""
-        return not held.connection.told and await self._swap(held.raw, replace(held.connection, told=True))
+        return not held.connection.told and await self._swap(held, replace(held.connection, told=True))
 
     async def pinned_account(self, owner: str, source: str = "oura") -> str | None:
         """Return the source's id of the account that this owner signed in with first.
@@ -169,7 +173,7 @@ class Connections:
         if raw is None:
             return Erased(found=False, connection=None)
         try:
-            return Erased(found=True, connection=_decode(self._connections.open(raw, bound_to=key)))
+            return Erased(found=True, connection=_decode(self._connections.open(raw, bound_to=key))[0])
         except SealBroken:
             return Erased(found=True, connection=None)
 
@@ -177,10 +181,11 @@ class Connections:
         """Return every owner key with a connection, live or ended, at any source."""
         return sorted({key.rpartition(":")[2] async for key, _ in self._store.scan("conn:")})
 
-    async def _swap(self, expected: bytes | None, new: Connection) -> bool:
+    async def _swap(self, held: Held | None, new: Connection) -> bool:
         key = _key("conn", new.source, new.owner)
-        sealed = self._connections.seal(_encode(new), bound_to=key)
-        return await self._store.compare_and_set(key, expected, sealed)
+        plain = _encode(new, held.others if held else {})
+        sealed = self._connections.seal(plain, bound_to=key)
+        return await self._store.compare_and_set(key, held.raw if held else None, sealed)
 
     async def _pin(self, connection: Connection) -> None:
         key = _key("pin", connection.source, connection.owner)
@@ -205,19 +210,20 @@ def _key(kind: str, source: str, owner: str) -> str:
     return f"{kind}:{source}:{owner}"
 
 
-def _encode(connection: Connection) -> bytes:
-    fields = asdict(connection)
+def _encode(connection: Connection, others: Mapping[str, object]) -> bytes:
+    members = asdict(connection)
     if connection.scopes is not None:
-        fields["scopes"] = sorted(connection.scopes)
-    return orjson.dumps(fields)
+        members["scopes"] = sorted(connection.scopes)
+    return orjson.dumps({**others, **members})
 
 
-def _decode(plain: bytes) -> Connection:
-    fields: dict[str, Any] = orjson.loads(plain)
-    known = {name: fields[name] for name in Connection.__dataclass_fields__ if name in fields}
-    if known["scopes"] is not None:
+def _decode(plain: bytes) -> tuple[Connection, dict[str, object]]:
+    """Return the connection, and the members that only a newer version knows."""
+    others: dict[str, Any] = orjson.loads(plain)
+    known = {name: others.pop(name) for name in Connection.__dataclass_fields__ if name in others}
+    if known.get("scopes") is not None:
         known["scopes"] = frozenset(known["scopes"])
-    return Connection(**known)
+    return Connection(**known), others
 
 
 def _contended() -> StoreUnavailable:

@@ -29,11 +29,12 @@ class Intent:
 
     generation: int
     fence: int  # of the lease under which it was written
-    started_at: float  # unix s
-    attempts: int  # for this generation, this one included
-    not_before: float  # unix s; no process tries again earlier
-    outcome: Outcome
-    doubt: bool  # this attempt or an earlier one may have spent the token
+    # A member that another version did not write is read as the cautious thing.
+    started_at: float = 0  # unix s
+    attempts: int = 1  # for this generation, this one included
+    not_before: float = 0  # unix s; no process tries again earlier
+    outcome: Outcome = "unknown"
+    doubt: bool = True  # this attempt or an earlier one may have spent the token
 
     def waits_s(self, now: float) -> float:
         """Return how long nobody may try. A clock that was set back does not prolong it."""
@@ -46,6 +47,14 @@ class Intent:
         return replace(self, outcome=outcome, not_before=now + pause_s, doubt=doubt)
 
 
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """An intent together with the bytes that are stored, which may hold more than this version knows."""
+
+    intent: Intent
+    raw: bytes
+
+
 class Intents:
     """The records `intent:<source>:<owner>`."""
 
@@ -53,19 +62,21 @@ class Intents:
         self._store = store
         self._source = source
 
-    async def read(self, owner: str) -> Intent | None:
+    async def read(self, owner: str) -> Noted | None:
         """Return the last intent, of whatever generation."""
         raw = await self._store.get(self._key(owner))
-        return None if raw is None else Intent(**orjson.loads(raw))
+        return None if raw is None else Noted(_decode(raw), raw)
 
-    async def replace(self, owner: str, before: Intent | None, after: Intent) -> bool:
-        """Write `after` if the record is still `before`."""
-        expected = None if before is None else _encode(before)
-        return await self._store.compare_and_set(self._key(owner), expected, _encode(after))
+    async def replace(self, owner: str, before: Noted | None, after: Intent) -> Noted | None:
+        """Write `after` if the record is still `before`; None if it is not."""
+        raw = orjson.dumps(asdict(after))
+        expected = None if before is None else before.raw
+        return Noted(after, raw) if await self._store.compare_and_set(self._key(owner), expected, raw) else None
 
     def _key(self, owner: str) -> str:
         return f"intent:{self._source}:{owner}"
 
 
-def _encode(intent: Intent) -> bytes:
-    return orjson.dumps(asdict(intent))
+def _decode(raw: bytes) -> Intent:
+    members = orjson.loads(raw)
+    return Intent(**{name: members[name] for name in Intent.__dataclass_fields__ if name in members})

@@ -121,15 +121,16 @@ class Renewal:
                 raise self._words.absent()
             if held.connection.generation != generation or held.connection.state == "ended":
                 return held.connection
-            before = await self._intents.read(owner)
-            intent = self._decide(held.connection, before and before.intent, turn, urgent=urgent)
+            found = await self._intents.read(owner)
+            before = None if found is None else found.intent
+            intent = self._decide(held.connection, before, turn, urgent=urgent)
             await self._checkpoint("decided")
             committed()
-            noted = await self._intents.replace(owner, before, intent)
+            noted = await self._intents.replace(owner, found, intent)
             if noted is None:
                 raise self._words.turn_lost()
             await self._checkpoint("noted")
-            renewed = await self._spend(held, before and before.intent, noted, turn)
+            renewed = await self._spend(held, before, noted, turn)
             await self._checkpoint("stored")
         await self._checkpoint("released")
         return renewed

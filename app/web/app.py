@@ -1,6 +1,6 @@
 """Every address of this service in one place, and the order in which a request meets what guards it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from starlette.applications import Starlette
@@ -25,7 +25,7 @@ from app.web.wire import Wire
 # Asked by programs that read JSON errors; everywhere else a browser that wants HTML gets a page.
 _FOR_PROGRAMS = ("/mcp", "/token", "/register", "/revoke", "/.well-known/", "/healthz", "/readyz")
 
-Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
+Lifespan = Callable[[Starlette], AbstractAsyncContextManager[Mapping[str, object] | None]]
 
 
 def build_web(

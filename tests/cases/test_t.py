@@ -126,7 +126,7 @@ async def test_t5_a_lost_answer_is_one_attempt_one_explanation_and_then_silence_
         later += [await refused(app, "health_today")]
 
         assert journal is not None
-        assert journal.doubt is True
+        assert journal.intent.doubt is True
         assert "sign in again" not in lost.lower()
         assert "renewal" in first
         assert "interrupted" in first

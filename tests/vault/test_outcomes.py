@@ -23,8 +23,9 @@ async def test_a_lost_answer_is_followed_by_one_attempt_one_explanation_and_sile
 
     with pytest.raises(OutcomeUnknown):
         await machine.rotation.access_token(ADA)
-    intent = await Intents(machine.store, "oura").read(ADA.owner)
-    assert intent is not None
+    noted = await Intents(machine.store, "oura").read(ADA.owner)
+    assert noted is not None
+    intent = noted.intent
     generation = (await machine.load()).generation
     assert (intent.doubt, intent.outcome, intent.generation) == (True, "unknown", generation)  # the journal says so
 
