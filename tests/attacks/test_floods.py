@@ -10,21 +10,15 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import anyio
-import httpx2
-import orjson
 import pytest
 
 from app.authserver.allowances import (
     CLIENT_RECORDS,
-    DOCUMENT,
-    DOCUMENT_RECORDS,
     FAILED_AUTHENTICATION,
     REGISTRATION,
     SIGN_IN,
     WINDOW_S,
 )
-from app.authserver.cimd import Fetched
-from app.authserver.pinned import PINNED
 from app.demo.browser import Browser
 from app.demo.walk import App, discover, sign_in
 from app.store.redis import RedisStore
@@ -40,30 +34,18 @@ from tests.attacks.attacker import (
     submit,
 )
 from tests.attacks.attacker import sign_in as approve_and_sign_in
+from tests.attacks.strangers import OWNER, STRANGER, address, coming_from, records
 from tests.log_reader import written
 
 __all__ = ["written"]
 
 pytestmark = pytest.mark.anyio
-STRANGER, OWNER = "198.51.100.9", "203.0.113.7"
 
 
 @pytest.fixture
 async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
     async with running_app(tmp_path) as running:
         yield running
-
-
-def coming_from(vitals: Vitals, address: str) -> httpx2.AsyncClient:
-    """A client behind the proxy."""
-    http = vitals.http()
-    http.headers["x-forwarded-for"] = address
-    return http
-
-
-def address(number: int) -> str:
-    """One of many public addresses."""
-    return f"11.{number >> 16}.{number >> 8 & 255}.{number & 255}"
 
 
 async def flood(vitals: Vitals, addresses: range, *, asks: int = 1) -> list[int]:
@@ -92,10 +74,6 @@ async def answered(app: App) -> bool:
 
 def _silently(_line: str) -> None:
     """Say nothing."""
-
-
-async def records(vitals: Vitals, prefix: str = "") -> dict[str, bytes]:
-    return {key: value async for key, value in vitals.parts.store.scan(prefix)}
 
 
 @pytest.mark.parametrize(("kind", "many"), [("sqlite", 3000), ("redis", 1200)])
@@ -247,81 +225,6 @@ async def test_a_sign_in_keeps_of_the_apps_request_only_what_counts(vitals: Vita
     await browser.open(browser.address)
 
     assert len(record) < 5_500  # the state alone is 4,096
-
-
-class Slow:
-    """Documents of apps; those of `evil.example` never come."""
-
-    def __init__(self) -> None:
-        self.waiting = 0
-        self.asked: list[str] = []
-
-    async def __call__(self, url: str) -> Fetched:
-        self.asked.append(url)
-        if "evil.example" in url:
-            self.waiting += 1
-            try:
-                await anyio.sleep_forever()
-            finally:
-                self.waiting -= 1
-        document = {"client_id": url, "client_name": "App", "redirect_uris": [REDIRECT]}
-        return Fetched(orjson.dumps(document))
-
-
-async def test_one_address_cannot_occupy_all_who_fetch_documents(tmp_path: Path) -> None:
-    slow = Slow()
-    async with running_app(tmp_path, fetch_document=slow) as vitals:
-        stranger = coming_from(vitals, STRANGER)
-        statuses: list[int] = []
-
-        async def look(number: int) -> None:
-            statuses.append((await stranger.get(authorize(f"https://evil.example/{number}"))).status_code)
-
-        with anyio.fail_after(20):
-            async with anyio.create_task_group() as group:
-                for number in range(12):
-                    group.start_soon(look, number)
-                while len(statuses) < 10:
-                    await anyio.lowlevel.checkpoint()
-                honest = await coming_from(vitals, OWNER).get(authorize("https://app.example/client"))
-                held = slow.waiting
-                group.cancel_scope.cancel()
-
-    assert held == 2
-    assert statuses == [429] * 10
-    assert honest.status_code == 200
-
-
-async def test_documents_that_one_address_names_are_bounded_and_a_well_known_one_is_shown_all_the_same(
-    tmp_path: Path,
-) -> None:
-    slow = Slow()
-    async with running_app(tmp_path, fetch_document=slow) as vitals:
-        stranger = coming_from(vitals, STRANGER)
-        found = [await stranger.get(authorize(f"https://app.example/{n}")) for n in range(DOCUMENT.each + 3)]
-        known = await stranger.get(authorize(next(iter(PINNED)), "https://claude.ai/api/mcp/auth_callback"))
-
-    assert [each.status_code for each in found] == [200] * DOCUMENT.each + [429] * 3
-    assert "retry-after" in found[-1].headers
-    assert known.status_code == 200
-    assert len(slow.asked) == DOCUMENT.each
-
-
-async def test_a_flood_of_documents_leaves_next_to_nothing_and_an_app_beyond_it_connects(tmp_path: Path) -> None:
-    async with running_app(tmp_path, fetch_document=Slow()) as vitals:
-        http = vitals.http()
-        for number in range(DOCUMENT_RECORDS.amount + 30):
-            answer = await http.get(
-                authorize(f"https://app.example/{number}"), headers={"x-forwarded-for": address(number)}
-            )
-            assert answer.status_code == 200
-        app = "https://honest.example/client"
-        code = handed_over(await approve_and_sign_in(vitals, app, http=coming_from(vitals, OWNER)))["code"]
-        tokens = (await redeem(coming_from(vitals, OWNER), app, code)).json()
-        renewed = await refresh(coming_from(vitals, OWNER), app, tokens["refresh_token"])
-
-        assert len(await records(vitals, "cimd:")) == DOCUMENT_RECORDS.amount + 1  # it is kept, for a grant uses it
-        assert renewed.status_code == 200
 
 
 async def test_behind_a_proxy_that_is_not_named_nobody_is_locked_out_and_the_log_names_the_setting(

@@ -100,6 +100,23 @@ async def test_in_a_crowd_who_asked_before_is_refused_first_and_a_new_one_still_
     assert (calm, crowd) == ([2, 2, 2], [0, 0, 0, 1, 1])
 
 
+async def test_in_a_crowd_those_who_come_at_once_get_no_more(machines: tuple[Store, Store], clock: Clock) -> None:
+    rates = Rates(machines[0], now=clock)
+    for n in range(3):
+        await admitted(rates, SMALL, one(n), 2)
+    let_in: list[int] = []
+
+    async def ask(number: int) -> None:
+        let_in.append(await admitted(rates, SMALL, one(number), 1))
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            for _ in range(16):
+                group.start_soon(ask, 7)
+
+    assert sum(let_in) == SMALL.crowded
+
+
 async def test_nobody_is_let_in_beyond_the_total(machines: tuple[Store, Store], clock: Clock) -> None:
     rates = Rates(machines[0], now=clock)
 

@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from app import settings
+from app.authserver.askers import Trusted, client_address, parse
+from app.settings import addresses
 from tests.packaging.tree import text, tracked
 
 COMPOSE: dict[str, Any] = yaml.safe_load(text("deploy/compose.yaml"))
@@ -24,7 +26,21 @@ def known(names: set[str]) -> bool:
     return {name.removesuffix("_FILE") for name in names} <= set(settings.NAMES)
 
 
+def seen(named: str, peer: str, forwarded: str) -> str:
+    """The address that counts, with this FORWARDED_ALLOW_IPS."""
+    return str(client_address(parse(peer), [forwarded], Trusted(addresses.proxies(tuple(named.split(","))))))
+
+
 class TestFly:
+    @pytest.mark.parametrize(
+        ("peer", "of_this_app"), [("172.16.12.34", "66.241.124.230"), ("fdaa:0:1::3", "2a09:8280:1::af:1aa1:0")]
+    )
+    def test_of_what_its_proxy_forwards_the_client_counts(self, peer: str, of_this_app: str) -> None:
+        # It appends the client, then the address of the app that the client called; what was sent stands in front.
+        forwarded = f"198.51.100.9, 203.0.113.7, {of_this_app}"
+
+        assert seen(FLY["env"]["FORWARDED_ALLOW_IPS"], peer, forwarded) == "203.0.113.7"
+
     def test_one_small_machine_with_a_volume_sleeps_while_nobody_asks(self) -> None:
         service = FLY["http_service"]
 
@@ -56,6 +72,12 @@ class TestFly:
 
 
 class TestCompose:
+    @pytest.mark.parametrize("peer", ["172.18.0.3", "192.168.16.2", "10.5.0.2", "fd00::3"])
+    def test_what_caddy_says_of_the_client_is_believed(self, peer: str) -> None:
+        named = COMPOSE["services"]["vitals"]["environment"]["FORWARDED_ALLOW_IPS"]
+
+        assert seen(named, peer, "203.0.113.7") == "203.0.113.7"
+
     @pytest.mark.parametrize("name", sorted(COMPOSE["services"]))
     def test_no_service_can_write_its_system_or_gain_a_privilege(self, name: str) -> None:
         service = COMPOSE["services"][name]

@@ -1,0 +1,118 @@
+"""Metadata documents that strangers name: few at a time for each, few written down, and none that hold up an app."""
+
+from pathlib import Path
+
+import anyio
+import orjson
+import pytest
+
+from app.authserver.allowances import DOCUMENT, DOCUMENT_RECORDS
+from app.authserver.cimd import Fetched
+from app.authserver.pinned import PINNED
+from tests.app_under_test import running_app
+from tests.attacks.attacker import REDIRECT, authorize, handed_over, redeem, refresh
+from tests.attacks.attacker import sign_in as approve_and_sign_in
+from tests.attacks.strangers import OWNER, STRANGER, address, coming_from, records
+
+pytestmark = pytest.mark.anyio
+
+
+class Slow:
+    """Documents of apps; those of `evil.example` never come."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self.asked: list[str] = []
+
+    async def __call__(self, url: str) -> Fetched:
+        self.asked.append(url)
+        if "evil.example" in url:
+            self.waiting += 1
+            try:
+                await anyio.sleep_forever()
+            finally:
+                self.waiting -= 1
+        document = {"client_id": url, "client_name": "App", "redirect_uris": [REDIRECT]}
+        return Fetched(orjson.dumps(document))
+
+
+async def test_one_address_cannot_occupy_all_who_fetch_documents(tmp_path: Path) -> None:
+    slow = Slow()
+    async with running_app(tmp_path, fetch_document=slow) as vitals:
+        stranger = coming_from(vitals, STRANGER)
+        statuses: list[int] = []
+
+        async def look(number: int) -> None:
+            statuses.append((await stranger.get(authorize(f"https://evil.example/{number}"))).status_code)
+
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as group:
+                for number in range(12):
+                    group.start_soon(look, number)
+                while len(statuses) < 10:
+                    await anyio.lowlevel.checkpoint()
+                honest = await coming_from(vitals, OWNER).get(authorize("https://app.example/client"))
+                held = slow.waiting
+                group.cancel_scope.cancel()
+
+    assert held == 2
+    assert statuses == [429] * 10
+    assert honest.status_code == 200
+
+
+async def test_documents_that_one_address_names_are_bounded_and_a_well_known_one_is_shown_all_the_same(
+    tmp_path: Path,
+) -> None:
+    slow = Slow()
+    async with running_app(tmp_path, fetch_document=slow) as vitals:
+        stranger = coming_from(vitals, STRANGER)
+        found = [await stranger.get(authorize(f"https://app.example/{n}")) for n in range(DOCUMENT.each + 3)]
+        known = await stranger.get(authorize(next(iter(PINNED)), "https://claude.ai/api/mcp/auth_callback"))
+
+    assert [each.status_code for each in found] == [200] * DOCUMENT.each + [429] * 3
+    assert "retry-after" in found[-1].headers
+    assert known.status_code == 200
+    assert len(slow.asked) == DOCUMENT.each
+
+
+async def test_so_are_those_that_it_names_at_the_token_endpoint(tmp_path: Path) -> None:
+    async with running_app(tmp_path, fetch_document=Slow()) as vitals:
+        http = coming_from(vitals, STRANGER)
+        found = [await refresh(http, f"https://app.example/{n}", "vrt_x") for n in range(DOCUMENT.each + 1)]
+
+    assert [each.status_code for each in found] == [400] * DOCUMENT.each + [429]
+
+
+async def test_an_app_that_is_connected_by_its_document_goes_on_where_strangers_used_everything_up(
+    tmp_path: Path,
+) -> None:
+    slow, app = Slow(), "https://app.example/client"
+    async with running_app(tmp_path, fetch_document=slow) as vitals:
+        code = handed_over(await approve_and_sign_in(vitals, app))["code"]
+        shared = coming_from(vitals, STRANGER)
+        tokens = (await redeem(shared, app, code)).json()
+        vitals.clock.at += 24 * 3600  # the copy is no longer fresh
+        for number in range(DOCUMENT.each + 1):
+            last = await shared.get(authorize(f"https://app.example/{number}"))
+        renewed = await refresh(shared, app, tokens["refresh_token"])
+
+    assert last.status_code == 429
+    assert renewed.status_code == 200
+    assert slow.asked.count(app) == 2
+
+
+async def test_a_flood_of_documents_leaves_next_to_nothing_and_an_app_beyond_it_connects(tmp_path: Path) -> None:
+    async with running_app(tmp_path, fetch_document=Slow()) as vitals:
+        http = vitals.http()
+        for number in range(DOCUMENT_RECORDS.amount + 30):
+            answer = await http.get(
+                authorize(f"https://app.example/{number}"), headers={"x-forwarded-for": address(number)}
+            )
+            assert answer.status_code == 200
+        app = "https://honest.example/client"
+        code = handed_over(await approve_and_sign_in(vitals, app, http=coming_from(vitals, OWNER)))["code"]
+        tokens = (await redeem(coming_from(vitals, OWNER), app, code)).json()
+        renewed = await refresh(coming_from(vitals, OWNER), app, tokens["refresh_token"])
+
+        assert len(await records(vitals, "cimd:")) == DOCUMENT_RECORDS.amount + 1  # it is kept, for a grant uses it
+        assert renewed.status_code == 200
