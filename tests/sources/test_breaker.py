@@ -28,6 +28,7 @@ class Oura:
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.asked = 0
+        self.waits = 0  # of the client, between an attempt and the next
         self.hold: anyio.Event | None = None
 
     async def __call__(self, request: httpx2.Request) -> httpx2.Response:
@@ -49,17 +50,15 @@ class Time:
         return self.at
 
 
-async def at_once(_seconds: float) -> None:
-    """Return."""
-
-
 @asynccontextmanager
 async def asking(oura: Oura, time: Time | None = None) -> AsyncIterator[Callable[[], Coroutine[Any, Any, object]]]:
     """A way to ask for a page."""
+
+    async def wait(_seconds: float) -> None:
+        oura.waits += 1
+
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(oura)) as http:
-        client = OuraClient(
-            http=http, api_url="https://oura.test", tokens=Tokens(), sleep=at_once, clock=time or Time()
-        )
+        client = OuraClient(http=http, api_url="https://oura.test", tokens=Tokens(), sleep=wait, clock=time or Time())
 
         async def ask() -> object:
             return await client.page(ADA, SLEEP, {})
@@ -90,11 +89,12 @@ async def test_after_three_failures_in_a_row_nothing_is_sent_for_a_while(answer:
     async with asking(oura, time) as ask:
         while oura.asked < FAILURES:
             await fails(ask)
-        sent = oura.asked
+        sent, waits = oura.asked, oura.waits
         time.at += PAUSES_S[0] - 1
         refused = [await fails(ask) for _ in range(20)]
 
     assert oura.asked == sent == FAILURES
+    assert oura.waits == waits  # told at once
     assert all(isinstance(error, Down) for error in refused)
 
 
@@ -183,6 +183,26 @@ async def test_of_many_at_once_one_probes_and_the_others_go_on_when_it_is_answer
 
     assert probes == 1
     assert oura.asked == sent + 20
+
+
+async def test_one_answer_ends_it_and_all_go_side_by_side_again() -> None:
+    oura, time = Oura(httpx2.Response(503, json={})), Time()
+    async with asking(oura, time) as ask:
+        while oura.asked < FAILURES:
+            await fails(ask)
+        time.at += PAUSES_S[0]
+        oura.answer = PAGE
+        await ask()
+        oura.hold, sent = anyio.Event(), oura.asked
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as group:
+                for _ in range(8):
+                    group.start_soon(ask)
+                await anyio.wait_all_tasks_blocked()
+                at_once = oura.asked - sent
+                oura.hold.set()
+
+    assert at_once == 8
 
 
 async def test_of_many_at_once_one_probes_and_the_others_are_refused_when_it_fails() -> None:

@@ -7,7 +7,7 @@ from app.errors import ReconnectRequired
 from app.identity import Caller
 from app.sources.oura.catalog import COLLECTIONS
 from app.sources.oura.client import OuraClient
-from app.sources.oura.refusals import PAUSES_S
+from app.sources.oura.refusals import PAUSES_S, Refusals
 from tests.sources.fakes import ADA
 from tests.sources.test_breaker import Time
 
@@ -91,3 +91,12 @@ async def test_one_owners_refusals_are_no_other_owners() -> None:
         await refused(oura, BEA)
 
     assert vault.renewals == 2
+
+
+def test_one_token_refused_to_many_windows_is_one_refusal() -> None:
+    refusals = Refusals(clock=Time())
+    for _ in range(8):
+        refusals.note("ada", "fresh")
+
+    with pytest.raises(ReconnectRequired, match=rf"in {PAUSES_S[0]:.0f} s"):
+        refusals.hold("ada")
