@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from app.errors import SourceBusy, SourceChanged, SourceError, SourceUnreachable
-from app.sources.oura.breaker import FAILURES, PAUSES_S, Down
+from app.sources.oura.breaker import FAILURES, LONGEST_S, PAUSES_S, Down
 from app.sources.oura.catalog import COLLECTIONS
 from app.sources.oura.client import OuraClient
 from tests.sources.fakes import ADA
@@ -164,6 +164,19 @@ async def test_each_pause_is_longer_up_to_a_cap_and_each_probe_is_one_request() 
             await fails(ask)
 
             assert oura.asked == sent + 1  # not repeated either: the pause has begun again
+
+
+async def test_a_wait_that_oura_asks_for_is_kept_but_not_for_ever() -> None:
+    for asked_s, kept_s in (("90", 90.0), ("86400", LONGEST_S)):
+        oura, time = Oura(httpx2.Response(503, json={}, headers={"retry-after": asked_s})), Time()
+        async with asking(oura, time) as ask:
+            while oura.asked < FAILURES:
+                await fails(ask)
+            time.at += kept_s - 1
+            assert isinstance(await fails(ask), Down)
+            time.at += 1
+            oura.answer = PAGE
+            await ask()
 
 
 async def test_of_many_at_once_one_probes_and_the_others_go_on_when_it_is_answered() -> None:

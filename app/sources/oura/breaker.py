@@ -19,6 +19,7 @@ from app.sources.oura.sending import Unreachable
 
 FAILURES: Final = 3  # one after the other: a first request, its repetition, and another
 PAUSES_S: Final = (5.0, 10.0, 20.0, 40.0, 60.0)  # before each probe; the last stays
+LONGEST_S: Final = 300.0  # of a wait that the source asks for: owners wait with us
 _log = logs.get(__name__)
 
 
@@ -32,10 +33,12 @@ class Asking:
     def __init__(self, streak: int) -> None:
         self.streak = streak  # failures in a row when it was sent
         self.failure: str | None = None
+        self.wait_s = 0.0
 
-    def failed(self, reason: str) -> None:
-        """Note that its answer says the source is down."""
+    def failed(self, reason: str, wait_s: float | None = None) -> None:
+        """Note that its answer says the source is down, and for how long it asks to be left alone."""
         self.failure = reason
+        self.wait_s = min(wait_s or 0.0, LONGEST_S)
 
 
 class Breaker:
@@ -114,7 +117,8 @@ class Breaker:
         self._streak += 1
         self._reason = reason
         if self._streak >= FAILURES:
-            self._not_before = now + PAUSES_S[min(self._streak - FAILURES, len(PAUSES_S) - 1)]
+            pause_s = PAUSES_S[min(self._streak - FAILURES, len(PAUSES_S) - 1)]
+            self._not_before = now + max(pause_s, asking.wait_s)
         if self._streak == FAILURES:
             _log.warning("source_down", source="oura", reason=reason)
 

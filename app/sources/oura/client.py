@@ -151,7 +151,7 @@ class OuraClient:
             else:
                 self._pace.answered()
             if (failing := wire.down(status, headers, body)) is not None:
-                asking.failed(failing)
+                asking.failed(failing, wire.wait_asked_s(headers))
         parse = partial(wire.parse_page, status, headers, body, bare_record=collection.date_kind is DateKind.UNDATED)
         if status == 429 or len(body) <= _PARSED_AT_ONCE:  # the first without a pause, see `Pace.limited`
             return parse()

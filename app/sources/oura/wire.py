@@ -150,14 +150,15 @@ def _busy(status: int, headers: Mapping[str, str], *, html: bool) -> SourceBusy:
         return SourceBusy(
             f"Oura is failing (HTTP {status}{page}). Ask again in a minute.",
             status=status,
-            retry_after_s=_wait_s(headers),
+            retry_after_s=wait_asked_s(headers),
         )
-    wait_s = _wait_s(headers)
+    wait_s = wait_asked_s(headers)
     when = "in a few minutes" if wait_s is None else f"in {wait_s:.0f} s"
     return SourceBusy(f"Oura's rate limit is reached (HTTP 429). Ask again {when}.", status=429, retry_after_s=wait_s)
 
 
-def _wait_s(headers: Mapping[str, str]) -> float | None:
+def wait_asked_s(headers: Mapping[str, str]) -> float | None:
+    """Read `Retry-After`; None if it is not there or no number of seconds."""
     named = headers.get("retry-after", "").strip()
     return min(float(named), _LONGEST_WAIT_S) if named.isascii() and named.isdecimal() and len(named) < 10 else None
 
