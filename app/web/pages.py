@@ -61,7 +61,7 @@ _STORE_UNAVAILABLE: dict[Outage, tuple[str, str]] = {
     ),
 }
 _SEAL_BROKEN = "The stored sign-in cannot be opened"
-_TOO_MANY = "A little too often"
+_TOO_MANY = "Please wait a little"
 _FAILURE = (
     "Something broke here",
     "The fault is ours, not yours. Nothing was changed by it. Try again, and look into the server's log.",
@@ -122,8 +122,9 @@ class Pages:
 
 def _too_many(exc: TooManyRequests) -> str:
     return (
-        "This was asked for more often than a person does: from your network, or by many at once. Nothing was changed, "
-        f"and apps that are connected are not affected. Wait {exc.wait}, then go back and try again."
+        "Within a few minutes this was asked for far more often than a person does, from your network or by many at "
+        "once. Nothing was changed, and apps that are connected go on as before. "
+        f"Wait {exc.wait}, then go back to the page before and try once more."
     )
 
 
