@@ -72,6 +72,7 @@ def check(url: str | None) -> None:
         raise click.UsageError("Examining a running server by its URL is not built yet. `vitals check` without one is.")
     with _refusing():
         settings = _settings()
+        logs.configure(level="critical", style=settings.log_format)  # the lines below say it, and for people
         lines = anyio.run(check_configuration, settings, time.time)
     for line in lines:
         print(f"{line.mark} {line.text}")

@@ -40,10 +40,7 @@ def unavailable(exc: BaseException) -> StoreUnavailable:
     if isinstance(exc, AuthenticationError | AuthorizationError):
         return _unusable(f"Redis refuses the user or password in REDIS_URL ({name}). Put the right ones there.")
     if isinstance(exc, NoPermissionError):
-        return _unusable(
-            "Redis does not let the user in REDIS_URL do what vitals needs (NOPERM). Give it the rights that "
-            "deploy/STORAGE.md lists."
-        )
+        return _not_permitted()
     if isinstance(exc, MovedError | ClusterCrossSlotError):
         return _unusable("REDIS_URL leads to a node of a Redis Cluster. Use a Redis or Valkey that is not clustered.")
     if isinstance(exc, MasterDownError | ClusterDownError):
@@ -73,9 +70,18 @@ def _refused(said: str, name: str) -> StoreUnavailable:
         return StoreUnavailable(
             "Redis has too few replicas and so takes no writes (NOREPLICAS, min-replicas-to-write).", outage="read_only"
         )
+    if "user executing the script can't" in said or "ACL failure in script" in said:
+        return _not_permitted()
     if said.startswith("unknown command"):
         return _unusable("Redis does not know a command that vitals needs. Use Redis 6.2 or newer, or Valkey.")
     return StoreUnavailable(f"Redis refused a command ({name}). Check that REDIS_URL leads to a Redis or Valkey.")
+
+
+def _not_permitted() -> StoreUnavailable:
+    return _unusable(
+        "Redis does not let the user in REDIS_URL do what vitals needs (NOPERM). Give it the rights that "
+        "deploy/STORAGE.md lists."
+    )
 
 
 def _about_tls(exc: BaseException) -> str:

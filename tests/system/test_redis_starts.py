@@ -1,0 +1,228 @@
+"""What a start does with a Redis that is not as it should be, what the doctor says, and that no password is shown."""
+
+import re
+import secrets
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from redis.asyncio import Redis
+from structlog.testing import capture_logs
+
+from app.checking import check_configuration
+from app.errors import StoreUnavailable
+from app.settings import load_settings
+from tests.app_under_test import Clock, running_app
+from tests.packaging.tree import ROOT
+from tests.processes import free_port
+from tests.redis_server import RedisServer, start_redis
+from tests.system.asking import ask, outage_lines
+
+pytestmark = pytest.mark.anyio
+
+KEY = secrets.token_urlsafe(32)
+PASSWORD = "hunter2-canary"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    server = start_redis(tmp_path)
+    yield server
+    server.stop()
+
+
+async def configure(server: RedisServer, *command: str) -> None:
+    async with Redis.from_url(server.url) as raw:
+        await raw.execute_command(*command)  # type: ignore[no-untyped-call]  # redis-py's own
+
+
+def as_user(server: RedisServer, user: str, password: str = PASSWORD) -> str:
+    return server.url.replace("//", f"//{user}:{password}@")
+
+
+async def start_with(folder: Path, url: str) -> tuple[str, list[tuple[str, str]]]:
+    """Start a connector and ask it; return why the start was refused (or nothing), and what the log said."""
+    why = ""
+    with capture_logs() as written:
+        try:
+            # The machine's clock, because Redis's own is what the connector goes by.
+            clock = Clock(datetime.now(UTC).timestamp())
+            async with running_app(folder, clock=clock, REDIS_URL=url, SECRET_KEY=KEY) as vitals:
+                said = await ask(await vitals.connected_app())
+                assert said["structuredContent"]["complete"] is True
+        except StoreUnavailable as refused:
+            why = str(refused)
+    assert ("start_refused" in [line["event"] for line in written]) is bool(why)
+    assert PASSWORD not in str(written) + why
+    return why, outage_lines(written)
+
+
+async def doctor(url: str) -> list[str]:
+    settings = load_settings({"OURA_SANDBOX": "1", "REDIS_URL": url, "SECRET_KEY": KEY})
+    lines = await check_configuration(settings, Clock(datetime.now(UTC).timestamp()))
+    assert PASSWORD not in str(lines)
+    return [f"{line.mark} {line.text}" for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "set_up"),
+    [
+        pytest.param("", "wrong-" + PASSWORD, ("CONFIG", "SET", "requirepass", "right"), id="wrong password"),
+        pytest.param("nobody", PASSWORD, ("PING",), id="unknown user"),
+    ],
+)
+async def test_a_wrong_user_or_password_stops_the_start_and_is_named_without_being_shown(
+    tmp_path: Path, server: RedisServer, user: str, password: str, set_up: tuple[str, ...]
+) -> None:
+    await configure(server, *set_up)
+    url = as_user(server, user, password)
+
+    refused, _ = await start_with(tmp_path / "app", url)
+
+    assert refused.startswith("Redis refuses the user or password in REDIS_URL")
+    assert any(
+        line.startswith("RED The store cannot be used: Redis refuses the user or pass") for line in await doctor(url)
+    )
+
+
+async def test_a_password_that_is_missing_stops_the_start(tmp_path: Path, server: RedisServer) -> None:
+    await configure(server, "CONFIG", "SET", "requirepass", PASSWORD)
+
+    refused, _ = await start_with(tmp_path / "app", server.url)
+
+    assert refused.startswith("Redis refuses the user or password in REDIS_URL (AuthenticationError)")
+
+
+RIGHTS = re.search(r"ACL SETUSER vitals on >PASSWORD (.*)", (ROOT / "deploy" / "STORAGE.md").read_text())
+
+
+async def test_the_rights_that_the_documentation_lists_are_enough(tmp_path: Path, server: RedisServer) -> None:
+    assert RIGHTS
+    await configure(server, "ACL", "SETUSER", "vitals", "on", f">{PASSWORD}", *RIGHTS[1].split())
+
+    refused, lines = await start_with(tmp_path / "app", as_user(server, "vitals"))
+    said = await doctor(as_user(server, "vitals"))
+
+    assert (refused, lines) == ("", [])
+    assert any(line.startswith("??  Redis does not say whether it keeps what it holds over a restart") for line in said)
+    assert any(line.startswith("ok  Redis throws nothing out") for line in said)
+    assert not [line for line in said if line.startswith("RED")]
+
+
+@pytest.mark.parametrize("right", ["get", "set", "getdel", "mget", "scan", "incrby", "evalsha", "time"])
+async def test_each_right_that_is_missing_stops_the_start(tmp_path: Path, server: RedisServer, right: str) -> None:
+    assert RIGHTS
+    rights = [each for each in RIGHTS[1].split() if each != f"+{right}"]
+    await configure(server, "ACL", "SETUSER", "vitals", "on", f">{PASSWORD}", *rights)
+
+    refused, _ = await start_with(tmp_path / "app", as_user(server, "vitals"))
+
+    assert refused.startswith("Redis does not let the user in REDIS_URL do what vitals needs (NOPERM)")
+
+
+@pytest.mark.parametrize(
+    ("settings", "mark", "words"),
+    [
+        pytest.param({}, "!! ", "neither appendonly nor save): a restart costs every sign-in", id="nothing"),
+        pytest.param({"save": "3600 1"}, "!! ", "only writes snapshots", id="snapshots"),
+        pytest.param({"appendonly": "yes", "appendfsync": "always"}, "ok ", "writes its log to the disk", id="log"),
+        pytest.param({"appendonly": "yes", "appendfsync": "everysec"}, "?? ", "appendfsync everysec", id="log, late"),
+        pytest.param({"maxmemory-policy": "allkeys-lru"}, "!! ", "the owner's sign-in too. Set maxmemory", id="evicts"),
+        pytest.param(
+            {"maxmemory-policy": "volatile-ttl"}, "!! ", "lose their access before its time", id="evicts some"
+        ),
+        pytest.param({"maxmemory-policy": "noeviction"}, "ok ", "throws nothing out", id="evicts nothing"),
+    ],
+)
+async def test_what_a_restart_or_too_little_memory_would_cost_is_said_at_the_start_and_by_the_doctor(
+    tmp_path: Path, server: RedisServer, settings: dict[str, str], mark: str, words: str
+) -> None:
+    for name, value in settings.items():
+        await configure(server, "CONFIG", "SET", name, value)
+
+    refused, lines = await start_with(tmp_path / "app", server.url)
+    said = await doctor(server.url)
+
+    warned = [reason for event, reason in lines if event == "store_needs_attention" and words in reason]
+    assert refused == ""
+    assert len(warned) == (1 if mark == "!! " else 0)
+    assert [line[:3] for line in said if words in line] == [mark]
+
+
+async def test_an_address_that_leads_to_a_replica_is_red_and_says_what_to_name(
+    tmp_path: Path, server: RedisServer
+) -> None:
+    (tmp_path / "replica").mkdir()
+    replica = start_redis(tmp_path / "replica", "--replicaof", "127.0.0.1", str(server.port))
+    try:
+        said = await doctor(replica.url)
+    finally:
+        replica.stop()
+
+    assert any(line.startswith("RED The store cannot be used: Redis is a replica") for line in said)
+
+
+def certificate(folder: Path, host: str) -> tuple[Path, Path]:
+    """A key, and a certificate that it signed for itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "redis")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    private, public = folder / "key.pem", folder / "cert.pem"
+    private.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    public.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    return private, public
+
+
+@pytest.mark.parametrize(
+    ("host", "trusted", "reason"),
+    [
+        pytest.param("127.0.0.1", False, "self-signed certificate", id="unknown authority"),
+        pytest.param("192.0.2.1", True, "IP address mismatch", id="another's certificate"),
+        pytest.param("127.0.0.1", True, "", id="good"),
+    ],
+)
+async def test_a_certificate_that_is_not_accepted_stops_the_start_and_is_named(
+    tmp_path: Path, host: str, trusted: bool, reason: str
+) -> None:
+    private, public = certificate(tmp_path, host)
+    port = free_port()
+    try:
+        server = start_redis(
+            tmp_path,
+            *("--tls-port", str(port), "--tls-auth-clients", "no", "--tls-ca-cert-file", str(public)),
+            *("--tls-cert-file", str(public), "--tls-key-file", str(private)),
+        )
+    except RuntimeError:
+        pytest.skip("this redis-server is built without TLS")
+    trust = f"?ssl_ca_certs={public}" if trusted else ""
+    try:
+        refused, _ = await start_with(tmp_path / "app", f"rediss://:@127.0.0.1:{port}/0{trust}")
+    finally:
+        server.stop()
+
+    if reason:
+        assert refused.startswith("The certificate of Redis is not accepted")
+        assert reason in refused
+        assert "ssl_ca_certs" in refused
+    else:
+        assert refused == ""
