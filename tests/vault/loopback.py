@@ -19,6 +19,7 @@ class TokenServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.valid = "refresh-0"
         self.alive = True
+        self.lenient = False  # takes a spent token again; the last answer counts
         self.presented: list[str] = []
         self.kill_asker: int | None = None  # a process that is killed once its token is spent, before the answer
         self.turn = threading.Lock()
@@ -30,7 +31,7 @@ class TokenServer(ThreadingHTTPServer):
     def redeem(self, refresh_token: str) -> tuple[int, dict[str, object]]:
         with self.turn:
             self.presented.append(refresh_token)
-            if not self.alive or refresh_token != self.valid:
+            if not self.alive or (refresh_token != self.valid and not self.lenient):
                 self.alive = False
                 return 400, {"error": "invalid_grant"}
             n = len(self.presented)

@@ -1,69 +1,18 @@
 """Real processes that share a store, and are killed at every step: nothing is lost that was not already spent."""
 
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from app.store.redis import RedisStore
-from app.vault.connections import Connections
-from tests.store.conftest import Clock, Place
-from tests.vault.ada import ADA, KEYS, RECONNECT
-from tests.vault.conftest import connection
-from tests.vault.loopback import TokenServer, token_server
+from tests.store.conftest import Place
+from tests.vault.ada import ADA, RECONNECT
+from tests.vault.loopback import TokenServer
+from tests.vault.working import Process, clock, linked, server
+
+__all__ = ["clock", "linked", "server"]
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
-
-
-@pytest.fixture
-def server() -> Iterator[TokenServer]:
-    with token_server() as server:
-        yield server
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock(at=time.time())  # the processes have the machine's clock
-
-
-@pytest.fixture
-async def linked(place: Place, server: TokenServer, clock: Clock) -> Place:
-    """A store with an owner whose access token has run out."""
-    store = place.open()
-    await Connections(store, KEYS).connect(replace(connection(clock), token_url=server.url))
-    await store.aclose()
-    return place
-
-
-class Process:
-    """A worker, started and ready."""
-
-    def __init__(self, place: Place, *, later_s: float = 0, callers: int = 1, step: str = "", end: str = "") -> None:
-        self._worker = subprocess.Popen(
-            [sys.executable, "-m", "tests.vault.worker", *place.arguments, str(later_s), str(callers), step, end],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.pid = self._worker.pid
-        assert self._worker.stdout is not None
-        if self._worker.stdout.readline() != "ready\n":
-            self._worker.communicate()
-            raise RuntimeError("the worker did not start")
-
-    def go(self) -> None:
-        assert self._worker.stdin is not None
-        self._worker.stdin.write("go\n")
-        self._worker.stdin.flush()
-
-    def end(self) -> tuple[int, list[str]]:
-        """Return its exit code and what it printed."""
-        printed, _ = self._worker.communicate(timeout=60)
-        return self._worker.returncode, printed.splitlines()
 
 
 async def later(place: Place) -> list[str]:

@@ -1,7 +1,8 @@
-"""A process that asks for an access token: `python -m tests.vault.worker KIND PLACE PREFIX LATER_S CALLERS STEP END`.
+"""A process that asks for an access token: `python -m tests.vault.worker KIND PLACE PREFIX ORDER`, ORDER being JSON.
 
-It prints `ready`, begins at a line on its input, and prints one line for each caller. At the checkpoint STEP it ends as
-END says: `kill` at once, `term` as a server does when it is asked to stop.
+It prints `ready`, begins at a line on its input, and prints one line for each caller. At the checkpoint `step` it does
+as `end` says: `kill` dies at once, `term` ends as a server does that is asked to stop, `stop` stands still until it is
+told to go on.
 """
 
 import json
@@ -64,18 +65,19 @@ def open_store(kind: str, place: str, prefix: str, now: Callable[[], float]) -> 
 
 async def main(*arguments: str) -> None:
     logs.configure()  # to standard error: what we print is read
-    kind, place, prefix, later_s, callers, step, end = arguments
+    kind, place, prefix, order = *arguments[:3], json.loads(arguments[3])
 
     def now() -> float:
-        return time.time() + float(later_s)
+        return time.time() + float(order["later_s"])
 
     asking = anyio.CancelScope()
 
     async def checkpoint(reached: str) -> None:
-        if reached != step:
+        if reached != order["step"]:
             return
-        if end == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
+        if order["end"] in {"kill", "stop"}:
+            os.kill(os.getpid(), signal.SIGKILL if order["end"] == "kill" else signal.SIGSTOP)
+            return
         asking.cancel()  # the server stops: callers are cut off, then it drains
         await anyio.sleep(0.02)
 
@@ -88,6 +90,7 @@ async def main(*arguments: str) -> None:
         now=now,
         reconnect_url=RECONNECT,
         checkpoint=checkpoint,
+        **order["timing"],
     )
 
     async def ask() -> None:
@@ -100,7 +103,7 @@ async def main(*arguments: str) -> None:
     sys.stdin.readline()
     with asking:
         async with anyio.create_task_group() as group:
-            for _ in range(int(callers)):
+            for _ in range(order["callers"]):
                 group.start_soon(ask)
     await rotation.drain()
     await store.aclose()
