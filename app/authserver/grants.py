@@ -34,7 +34,11 @@ class Grants:
 
     async def find(self, grant_id: str) -> Grant | None:
         """Return a live grant."""
-        return _live(await self._store.get(_key(grant_id)))
+        return _live(await self._store.get(grant_key(grant_id)))
+
+    def read(self, raw: bytes | None) -> Grant | None:
+        """Return a live grant from the record under its key."""
+        return _live(raw)
 
     async def list(self, owner: str) -> list[Grant]:
         """Return the owner's live grants, the oldest first."""
@@ -43,18 +47,18 @@ class Grants:
 
     async def open(self, grant: Grant) -> bool:
         """Record a new grant; False if it was ended already. Opening one that is live changes nothing."""
-        written = await self._store.compare_and_set(_key(grant.id), None, to_json(grant), ttl_s=_GRANT_LIFE_S)
+        written = await self._store.compare_and_set(grant_key(grant.id), None, to_json(grant), ttl_s=_GRANT_LIFE_S)
         return written or await self.find(grant.id) is not None
 
     async def mark_refreshed(self, grant_id: str) -> bool:
         """Note that the app came back, which prolongs the grant; False if it has ended."""
         while True:
-            raw = await self._store.get(_key(grant_id))
+            raw = await self._store.get(grant_key(grant_id))
             if raw is None or _live(raw) is None:
                 return False
             fresh = amended(raw, refreshed_at=self._now())
             # Compared, so that a grant ended meanwhile stays ended; another refresh at this moment repeats the loop.
-            if await self._store.compare_and_set(_key(grant_id), raw, fresh, ttl_s=_GRANT_LIFE_S):
+            if await self._store.compare_and_set(grant_key(grant_id), raw, fresh, ttl_s=_GRANT_LIFE_S):
                 return True
 
     async def revoke(self, grant_id: str, *, owner: str | None = None) -> bool:
@@ -65,11 +69,11 @@ class Grants:
             owner: If given, only a grant of this owner is ended.
         """
         while True:
-            raw = await self._store.get(_key(grant_id))
+            raw = await self._store.get(grant_key(grant_id))
             grant = _live(raw)
             if raw == _ENDED or (owner is not None and (grant is None or grant.owner != owner)):
                 return False
-            if await self._store.compare_and_set(_key(grant_id), raw, _ENDED, ttl_s=_ENDED_LIFE_S):
+            if await self._store.compare_and_set(grant_key(grant_id), raw, _ENDED, ttl_s=_ENDED_LIFE_S):
                 return grant is not None
 
     async def revoke_all(self, owner: str | None = None) -> int:
@@ -96,7 +100,8 @@ class Grants:
                 yield grant
 
 
-def _key(grant_id: str) -> str:
+def grant_key(grant_id: str) -> str:
+    """Return where the store keeps a grant."""
     return f"grant:{grant_id}"
 
 

@@ -68,7 +68,7 @@ class AuthServer:
         self.grants = Grants(store, now=now)
         self.tokens = Tokens(store, self.grants, owners=owners, now=now)
         self.codes = Codes(store, self.grants, self.tokens, owners=owners, now=now)
-        self.verifier = Verifier(self.tokens, self.grants, resource=resource, owners=owners, now=now)
+        self.verifier = Verifier(self.tokens, resource=resource, owners=owners, now=now)
         rooms = Rooms(self.clients, self.codes, self.tokens, self.grants, Resource(resource))
         self.authorizations = Authorizations(rooms, issuer=issuer)
         self._endpoints = Endpoints(rooms, Bridge(), self.gate, issuer=issuer)

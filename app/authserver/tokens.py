@@ -1,6 +1,7 @@
 """The tokens that apps hold: issuing, rotating, looking up, revoking one.
 
-A token is 256 random bits behind a readable prefix; the store knows only its hash. Refresh tokens are used once: the
+A token is 256 random bits behind a readable prefix; the store knows only its hash. An access token names its grant
+before them, which opens nothing, so that both are read from the store in one go. Refresh tokens are used once: the
 first use makes a successor, and for `GRACE_S` the same token gets the same answer again, because hosts refresh in
 parallel from two addresses. Any use after that, or after the successor was used, is taken for theft and ends the grant.
 
@@ -11,12 +12,13 @@ Source: RFC 6749 section 6, RFC 9700 section 4.14.2.
 """
 
 import json
+import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from app.authserver.grants import REFRESH_LIFE_S, Grants
+from app.authserver.grants import REFRESH_LIFE_S, Grants, grant_key
 from app.authserver.records import AccessToken, Grant, RefreshToken, amended, from_json, to_json, token_hash
 from app.errors import CallerError, SealBroken
 from app.store.base import Store
@@ -29,6 +31,7 @@ _ANSWER_LIFE_S = (
 )  # must exceed GRACE_S: the clock decides when the window ends, not the store's own lifetime
 
 _ACCESS, _REFRESH = "vat_", "vrt_"
+_NAMES_ITS_GRANT = re.compile(_ACCESS + r"(g[0-9a-f]{24})\.[A-Za-z0-9_-]+")  # as `grants.new_grant_id` makes them
 
 
 class TokenRejected(CallerError):
@@ -64,7 +67,8 @@ class Tokens:
         """Write a new access token (for `scopes`, else all of the grant) and a new refresh token."""
         now = self._now()
         granted = grant.scopes if scopes is None else scopes
-        access, refresh = _ACCESS + secrets.token_urlsafe(32), _REFRESH + secrets.token_urlsafe(32)
+        access = f"{_ACCESS}{grant.id}.{secrets.token_urlsafe(32)}"
+        refresh = _REFRESH + secrets.token_urlsafe(32)
         issued = Issued(
             TokenAnswer(
                 access_token=access,
@@ -96,6 +100,18 @@ class Tokens:
         """Return what is known about a refresh token, used or not."""
         raw = await self._store.get(_refresh_key(token))
         return None if raw is None else from_json(RefreshToken, raw)
+
+    async def find_access_and_grant(self, token: str) -> tuple[AccessToken | None, Grant | None]:
+        """Return an access token as `find_access` does, and the live grant it stands on."""
+        named = _NAMES_ITS_GRANT.fullmatch(token)
+        if named is None:  # issued by an earlier version, or nothing of ours
+            record = await self.find_access(token)
+            return record, None if record is None else await self._grants.find(record.grant_id)
+        raw, raw_grant = await self._store.get_many(_access_key(token), grant_key(named[1]))
+        record = None if raw is None else from_json(AccessToken, raw)
+        if record is None or record.grant_id != named[1]:
+            return None, None
+        return record, self._grants.read(raw_grant)
 
     async def revoke_access(self, token: str) -> None:
         """End one access token and nothing else."""

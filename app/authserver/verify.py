@@ -6,7 +6,6 @@ Source: RFC 6750, RFC 8707 section 2 (audience), MCP authorization 2026-07-28 ("
 from collections.abc import Callable
 from typing import Literal
 
-from app.authserver.grants import Grants
 from app.authserver.tokens import Tokens
 from app.errors import VitalsError
 from app.identity import Caller
@@ -25,11 +24,8 @@ class TokenInvalid(VitalsError):
 class Verifier:
     """Checks a token against its record, its grant, and who may use the connector now."""
 
-    def __init__(
-        self, tokens: Tokens, grants: Grants, *, resource: str, owners: frozenset[str], now: Callable[[], float]
-    ) -> None:
+    def __init__(self, tokens: Tokens, *, resource: str, owners: frozenset[str], now: Callable[[], float]) -> None:
         self._tokens = tokens
-        self._grants = grants
         self._resource = resource
         self._owners = owners
         self._now = now
@@ -41,14 +37,13 @@ class Verifier:
             TokenInvalid: Unknown, expired, for another resource, its grant has ended, or its owner is no longer one.
             StoreUnavailable: The store did not answer: nobody gets in.
         """
-        record = await self._tokens.find_access(token)
+        record, grant = await self._tokens.find_access_and_grant(token)
         if record is None:
             raise TokenInvalid("unknown")
         if record.expires_at <= self._now():
             raise TokenInvalid("expired")
         if record.resource != self._resource:
             raise TokenInvalid("audience")
-        grant = await self._grants.find(record.grant_id)
         if grant is None:
             raise TokenInvalid("ended")
         if grant.owner not in self._owners:

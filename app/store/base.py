@@ -20,6 +20,9 @@ class Store(Protocol):
     async def get(self, key: str) -> bytes | None:
         """Return the record, or None."""
 
+    async def get_many(self, *keys: str) -> list[bytes | None]:
+        """Return the record of each key, or None, all asked for at once: on Redis it is one request."""
+
     async def put(self, key: str, value: bytes, *, ttl_s: float | None = None) -> None:
         """Write the record whatever was there; its lifetime is replaced too."""
 

@@ -103,6 +103,12 @@ class RedisStore:
         async with self._answered():
             return self._open(await self._redis.get(self._record(key)))
 
+    async def get_many(self, *keys: str) -> list[bytes | None]:
+        """See `Store.get_many`."""
+        await self._set_clock()
+        async with self._answered():
+            return [self._open(raw) for raw in await self._redis.mget([self._record(key) for key in keys])]
+
     async def put(self, key: str, value: bytes, *, ttl_s: float | None = None) -> None:
         """See `Store.put`."""
         await self._set_clock()

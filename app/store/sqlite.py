@@ -4,10 +4,12 @@ Every primitive is a single SQL statement, so SQLite itself makes it atomic betw
 threads: one connection reads and one writes, so a reader never waits for a disk flush or for another process's write.
 Looking up one record is the exception: every request does it, it takes microseconds, and a thread would take most of
 the request's time. It happens on the event loop, over a connection that never waits; if it would have to, in a thread.
-Lifetimes, of records and of leases, are measured with the injected clock; processes on one machine share it.
+Lifetimes of records are measured with the injected clock. Leases run on the machine's uptime, which all its processes
+share and nobody sets: were the clock put forward in the middle of a renewal, another process could begin one beside it.
 """
 
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
@@ -21,6 +23,7 @@ from app.store.sqlite_file import SqliteFile
 _SWEEP_S = 300.0
 _SCAN_ROWS = 200
 _EXAMINED_S = 5.0
+_LONGEST_LEASE_S = 3600.0  # far more than is asked for: one that ends later is from before the machine was started
 _ALIVE = "(expires_at IS NULL OR expires_at > :now)"
 
 
@@ -38,13 +41,20 @@ class SqliteStore:
 
     async def get(self, key: str) -> bytes | None:
         """See `Store.get`."""
-        sql = f"SELECT value FROM records WHERE key = :key AND {_ALIVE}"  # noqa: S608 - a constant
-        parameters = {"key": key, "now": self.now()}
+        return (await self.get_many(key))[0]
+
+    async def get_many(self, *keys: str) -> list[bytes | None]:
+        """See `Store.get_many`."""
+        names = {f"key{number}": key for number, key in enumerate(keys)}
+        wanted = ", ".join(f":{name}" for name in names)
+        sql = f"SELECT key, value FROM records WHERE key IN ({wanted}) AND {_ALIVE}"  # noqa: S608 - numbered names
+        parameters = {**names, "now": self.now()}
         rows = self._lookup.at_once(sql, parameters)
         if rows is None:
             rows, _ = await self._reader.run(sql, parameters)
             await self._lookup.mend()
-        return rows[0][0] if rows else None
+        found: dict[str, bytes] = dict(rows)
+        return [found.get(key) for key in keys]
 
     async def put(self, key: str, value: bytes, *, ttl_s: float | None = None) -> None:
         """See `Store.put`."""
@@ -144,12 +154,13 @@ class SqliteStore:
     async def _lease_attempt(self, name: str, holder: str, ttl_s: float) -> int | None:
         # One counter for all names: it only grows, so a lease's row can go when it is given back. Both statements are
         # one transaction, or a number could be drawn before and used after another holder's.
+        up_s = _uptime_s()
         rows, _ = await self._writer.run(
             "INSERT INTO leases SELECT :name, :holder, last + 1, :until FROM fences WHERE true"
             " ON CONFLICT (name) DO UPDATE"
             " SET holder = excluded.holder, fence = excluded.fence, expires_at = excluded.expires_at"
-            " WHERE leases.expires_at <= :now RETURNING fence",
-            {"name": name, "holder": holder, "until": self.now() + ttl_s, "now": self.now()},
+            " WHERE leases.expires_at <= :now OR leases.expires_at > :never RETURNING fence",
+            {"name": name, "holder": holder, "until": up_s + ttl_s, "now": up_s, "never": up_s + _LONGEST_LEASE_S},
             then="UPDATE fences SET last = last + 1",
         )
         return rows[0][0] if rows else None
@@ -158,3 +169,8 @@ class SqliteStore:
         await self._writer.run(
             "DELETE FROM leases WHERE name = :name AND holder = :holder", {"name": name, "holder": holder}
         )
+
+
+def _uptime_s() -> float:
+    # Linux: also counts while the machine is suspended, as a lease must.
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

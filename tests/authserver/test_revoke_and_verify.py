@@ -1,6 +1,8 @@
 """/revoke (RFC 7009), the owner's own ending of grants, and what a bearer token must survive at each request."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -11,6 +13,18 @@ from app.store.sqlite import SqliteStore
 from tests.authserver.stage import OWNER, RESOURCE, Clock, Stage, staged
 
 pytestmark = pytest.mark.anyio
+
+
+class Asked(SqliteStore):
+    """Notes each question to the store."""
+
+    def __init__(self, path: Path, *, now: Callable[[], float]) -> None:
+        super().__init__(path, now=now)
+        self.asked: list[tuple[str, ...]] = []
+
+    async def get_many(self, *keys: str) -> list[bytes | None]:
+        self.asked.append(keys)
+        return await super().get_many(*keys)
 
 
 async def revoke(stage: Stage, token: str, client_id: str, **more: str) -> tuple[int, dict[str, str]]:
@@ -135,6 +149,45 @@ async def refused(stage: Stage, token: str) -> str:
 )
 async def test_what_was_never_issued_opens_nothing(stage: Stage, token: str) -> None:
     assert await refused(stage, token) == "unknown"
+
+
+async def test_a_token_and_its_grant_are_read_from_the_store_in_one_go(tmp_path: Path) -> None:
+    async with staged(tmp_path, store=Asked(tmp_path / "s.sqlite3", now=Clock())) as stage:
+        held = await stage.connect()
+        asked = cast("Asked", stage.store).asked
+        asked.clear()
+
+        caller = await stage.server.verifier.verify(held["access_token"])
+
+        assert caller.owner == OWNER
+        assert len(asked) == 1
+        await stage.store.aclose()
+
+
+async def test_a_token_of_an_earlier_version_which_names_no_grant_goes_on_working(stage: Stage) -> None:
+    held = await stage.connect()
+    (grant,) = await stage.server.grants.list(OWNER)
+    old = "vat_" + "O-_9" * 10 + "xyz"
+    record = AccessToken(grant.id, grant.client_id, grant.scopes, RESOURCE, stage.clock() + 60)
+    await stage.store.put(f"access:{token_hash(old)}", to_json(record), ttl_s=60)
+
+    assert (await stage.server.verifier.verify(old)).grant == grant.id
+
+    assert (await revoke(stage, held["refresh_token"], held["client_id"]))[0] == 200
+    assert await refused(stage, old) == "ended"
+
+
+async def test_a_token_opens_nothing_with_another_grant_put_into_it(stage: Stage) -> None:
+    held, other = await stage.connect(), await stage.connect()
+    secret = held["access_token"].partition(".")[2]
+    forged = f"{other['access_token'].partition('.')[0]}.{secret}"
+
+    assert await refused(stage, forged) == "unknown"
+    # Not even where the store itself were made to know it: what the record says and what the token says must agree.
+    raw = await stage.store.get(f"access:{token_hash(held['access_token'])}")
+    assert raw is not None
+    await stage.store.put(f"access:{token_hash(forged)}", raw)
+    assert await refused(stage, forged) == "unknown"
 
 
 async def test_a_token_by_its_hash_or_key_opens_nothing(stage: Stage) -> None:

@@ -19,6 +19,16 @@ async def test_a_record_comes_back_as_it_was_written(store: Store) -> None:
     assert await store.get("conn:oura:grace") is None
 
 
+async def test_several_records_are_read_at_once_in_the_order_asked_for(store: Store, clock: Clock) -> None:
+    await store.put("a", b"1")
+    await store.put("b", b"", ttl_s=20)
+    await store.put("gone", b"3", ttl_s=10)
+    clock.at += 10
+
+    assert await store.get_many("b", "never", "a", "gone", "a") == [b"", None, b"1", None, b"1"]
+    assert await store.get_many("a") == [b"1"]
+
+
 async def test_an_empty_value_is_a_record(store: Store) -> None:
     assert await store.compare_and_set("a", None, b"")
 
@@ -273,12 +283,27 @@ async def test_a_cancelled_waiter_leaves_the_line_in_order(store: Store) -> None
         pass
 
 
-async def test_a_lease_given_back_late_does_not_free_the_next_holders(place: Place, clock: Clock) -> None:
+@pytest.mark.parametrize("seconds", [-600, 600])
+async def test_a_clock_that_is_set_frees_no_lease_and_prolongs_none(
+    place: Place, store: Store, clock: Clock, seconds: float
+) -> None:
+    other = place.open()
+
+    async with store.lease("a", ttl_s=30, wait_s=0):
+        clock.at += seconds
+        with pytest.raises(StoreUnavailable):
+            async with other.lease("a", ttl_s=30, wait_s=0):
+                pytest.fail("two holders")
+    async with other.lease("a", ttl_s=30, wait_s=0):
+        pass
+    await other.aclose()
+
+
+async def test_a_lease_given_back_late_does_not_free_the_next_holders(place: Place) -> None:
     first, second, third = place.open(), place.open(), place.open()
-    ttl_s = 0.05  # Redis measures leases itself, so this one runs in real time
+    ttl_s = 0.05  # leases run in real time
 
     async with first.lease("a", ttl_s=ttl_s, wait_s=0) as old:
-        clock.at += ttl_s
         with anyio.fail_after(5):
             late = second.lease("a", ttl_s=30, wait_s=4)
             new = await late.__aenter__()
