@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from app.errors import BadRequest
 from app.sources.base import Collection, Source
@@ -32,7 +33,7 @@ class Sources:
             (source, collection)
             for source in self._sources
             for collection in source.collections.values()
-            if wanted in (collection.qualified.casefold(), collection.name.casefold())
+            if wanted in _spellings(collection.source, collection.name)
         ]
         if len(found) == 1:
             return found[0]
@@ -52,6 +53,11 @@ class Sources:
         if near:
             return f"Did you mean {', '.join(near)}? `health_catalog` lists them all."
         return f"There are: {', '.join(sorted(set(names.values())))}."
+
+
+@cache
+def _spellings(source: str, name: str) -> tuple[str, str]:
+    return f"{source}.{name}".casefold(), name.casefold()
 
 
 def _shown(name: str) -> str:

@@ -1,7 +1,7 @@
 """The one path that every tool call takes: caller, scope, arguments, tool, answer.
 
 A tool is a `Definition`; `HealthTool` gives it to the SDK. Whatever is to hold for every tool (who asks, what the grant
-allows, what a failure says, how an answer is written) stands in `HealthTool.run`, so that no tool can forget it.
+allows, what a failure says, how an answer is written) stands in `HealthTool.answer`, so that no tool can forget it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,6 +10,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import anyio
+from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
@@ -24,6 +25,8 @@ from app.sources.timed import within
 from app.tools.arguments import Argument, Given, check, schema
 from app.tools.failures import explain
 from app.tools.rendering import Answer, written
+
+Asked = ServerRequestContext[Any, Any]  # a request as the SDK hands it over
 
 ASK_S: Final = 38.0  # for all questions of one call to its sources; what has arrived by then is the answer
 # For the whole call, the writing of the answer included: hosts give up after 45 s and more (claude.ai 300 s, some
@@ -98,12 +101,16 @@ class HealthTool(Tool):
         context: Context[Any, Any],
         convert_result: bool = False,  # noqa: ARG002  # the SDK's signature
     ) -> CallToolResult:
+        """Answer one call, if the SDK makes it; `direct` asks for the answer itself."""
+        return await self.answer(arguments, context.request_context)
+
+    async def answer(self, arguments: dict[str, Any], asked: Asked) -> CallToolResult:
         """Answer one call. Never raises what a client could see: a failure is a result that says so."""
         try:
-            caller = _caller(context)
+            caller = _caller(asked)
             given = check(self.name, self._definition.arguments, arguments)
             service = replace(self._service, sources=within(self._service.sources, ASK_S))
-            call = Call(caller=caller, progress=_progress(context), service=service)
+            call = Call(caller=caller, progress=_progress(asked), service=service)
             answer = await self._within_time(call, given)
             text = written(answer)
             if len(text) > self._service.answer_max_chars:
@@ -119,13 +126,13 @@ class HealthTool(Tool):
         raise SourceError(f"no answer came about within {CALL_S:.0f} s. Ask for fewer days, or again in a minute.")
 
 
-def _caller(context: Context[Any, Any]) -> Caller:
+def _caller(asked: Asked) -> Caller:
     """Return who asks, and refuse if the grant does not cover reading.
 
     Raises:
         NotPermitted: Without a caller, or without the scope. Fail closed: the transport should have refused before.
     """
-    scope = getattr(context.request_context.request, "scope", None) or {}
+    scope = getattr(asked.request, "scope", None) or {}
     caller = scope.get(CALLER)
     if not isinstance(caller, Caller):
         raise NotPermitted("this request carries no proven identity. Connect the app to this server again.")
@@ -137,8 +144,8 @@ def _caller(context: Context[Any, Any]) -> Caller:
     return caller
 
 
-def _progress(context: Context[Any, Any]) -> Progress:
+def _progress(asked: Asked) -> Progress:
     async def report(done: int, expected: int | None, words: str) -> None:
-        await context.report_progress(done, expected, words)
+        await asked.session.report_progress(done, expected, words)
 
     return report

@@ -1,6 +1,5 @@
 """`health_catalog`: what can be asked for, and how to read it."""
 
-from app.errors import ReconnectRequired
 from app.sources.base import Collection, Field, Source
 from app.tools.arguments import Given, text
 from app.tools.calling import Call, Definition
@@ -16,16 +15,17 @@ async def run(call: Call, given: Given) -> Answer:
     asked = given[COLLECTION]
     if asked is not None:
         source, collection = call.service.sources.find(asked)
-        granted = collection.granted_by(await _granted(call, source))
-        notes = [*collection.notes, _GRANTED, *await _ended(call, source)]
+        scopes, ended = await _signed_in(call, source)
+        granted = collection.granted_by(scopes)
+        notes = [*collection.notes, _GRANTED, *ended]
         answer: Answer = {**_short(collection, granted), **_long(collection), "notes": notes}
         return {**answer, "synthetic": True} if source.synthetic else answer
     collections: list[Answer] = []
     synthetic = False
     notes = [_GRANTED]
     for source in call.service.sources:
-        notes += await _ended(call, source)
-        scopes = await _granted(call, source)
+        scopes, ended = await _signed_in(call, source)
+        notes += ended
         synthetic = synthetic or source.synthetic
         for collection in source.collections.values():
             fields = {field.name: _brief(field) for field in collection.fields}
@@ -39,21 +39,22 @@ async def run(call: Call, given: Given) -> Answer:
     return answer
 
 
-async def _granted(call: Call, source: Source) -> frozenset[str] | None:
-    """Return the scopes the owner gave; None also when nobody is signed in, which does not change what there is."""
-    try:
-        return await source.granted(call.caller)
-    except ReconnectRequired:
-        return None
+async def _signed_in(call: Call, source: Source) -> tuple[frozenset[str] | None, tuple[str, ...]]:
+    """Return the scopes the owner gave, and a note if nothing can be asked at the moment.
 
-
-async def _ended(call: Call, source: Source) -> tuple[str, ...]:
-    """Say that nothing can be asked at the moment, or a scope that was granted once would read as access."""
+    Without the note a scope that was granted once would read as access. None also when nobody is signed in, which does
+    not change what there is.
+    """
     facts = await source.health(call.caller)
+    scopes = facts.get("scopes_granted")
+    granted = frozenset(map(str, scopes)) if isinstance(scopes, list | tuple | set | frozenset) else None
+    if source.synthetic:
+        granted = await source.granted(call.caller)
     if facts.get("state") == "live":
-        return ()
+        return granted, ()
     page = f"{call.service.public_url}/connections"
-    return (f"There is no working sign-in at {source.name}: the owner signs in at {page}. Until then nothing is read.",)
+    ended = f"There is no working sign-in at {source.name}: the owner signs in at {page}. Until then nothing is read."
+    return granted, (ended,)
 
 
 def _short(collection: Collection, granted: bool | None) -> Answer:

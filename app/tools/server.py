@@ -5,11 +5,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from mcp.server.mcpserver import MCPServer
-from mcp_types import Icon
+from mcp_types import Icon, Implementation
 
 from app.sources.registry import Sources
 from app.tools.calling import Definition, HealthTool, Service
 from app.tools.catalog import CATALOG
+from app.tools.direct import ToolCalls
 from app.tools.documents import FETCH
 from app.tools.health_check import CHECK
 from app.tools.prompts import prompts
@@ -74,6 +75,7 @@ def build_mcp(
         version=version,
     )
     tools = (*TOOLS, *CHATGPT_TOOLS) if chatgpt_tools else TOOLS
+    offered = [HealthTool.of(definition, service) for definition in tools]
     server = MCPServer[Any](
         name="vitals",
         title="Vitals",
@@ -82,11 +84,20 @@ def build_mcp(
         website_url=public_url,
         icons=[Icon(src=ICON, mime_type="image/svg+xml", sizes=["any"])],
         version=version,
-        tools=[HealthTool.of(definition, service) for definition in tools],
+        tools=[*offered],
         subscriptions=False,  # nothing here ever changes, and an open stream would keep a sleeping machine awake
         log_level="WARNING",
         middleware=[EraErrors()],
     )
+    introduction = Implementation(
+        name=server.name,
+        version=version,
+        title=server.title,
+        description=server.description,
+        website_url=server.website_url,
+        icons=server.icons,
+    )
+    server.middleware.append(ToolCalls(offered, introduction))
     add_resources(server, sources)
     for prompt in prompts():
         server.add_prompt(prompt)

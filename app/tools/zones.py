@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.sources.base import Source
 from app.tools.calling import Call
@@ -29,9 +29,20 @@ async def here(call: Call, source: Source, asked: str | None) -> Here:
     Raises:
         BadRequest: `asked` names no zone.
     """
-    service = call.service
-    zone = zone_named(asked) if asked else service.timezone or await source.timezone(call.caller)
-    if zone is None:
-        zone = ZoneInfo("UTC")
-        return Here(zone, today(service.now(), zone), (_UNKNOWN,))
-    return Here(zone, today(service.now(), zone))
+    zone = zone_named(asked) if asked else call.service.timezone or await source.timezone(call.caller)
+    return at(call, zone)
+
+
+def at(call: Call, zone: ZoneInfo | None) -> Here:
+    """Say what day it is in a zone that was decided on; None: UTC, and a note."""
+    notes = () if zone is not None else (_UNKNOWN,)
+    zone = zone or ZoneInfo("UTC")
+    return Here(zone, today(call.service.now(), zone), notes)
+
+
+def kept(name: object) -> ZoneInfo | None:
+    """Return the zone of a name that was stored; None for none, or one that is no zone (any more)."""
+    try:
+        return ZoneInfo(name) if isinstance(name, str) else None
+    except (ZoneInfoNotFoundError, ValueError):
+        return None

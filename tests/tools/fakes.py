@@ -80,7 +80,8 @@ class FakeSource:
         return replace(Fetched(records=tuple(kept), pages=self.pages, complete=True), **self.arrival)
 
     async def health(self, caller: Caller) -> Mapping[str, object]:
-        return self.facts
+        granted = {} if self.scopes is None else {"scopes_granted": sorted(self.scopes)}
+        return {**granted, **self.facts}
 
 
 def _inside(record: Record, collection: Collection, days: DateRange | None) -> bool:

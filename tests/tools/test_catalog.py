@@ -1,6 +1,5 @@
 import pytest
 
-from app.errors import ReconnectRequired
 from app.sources.oura.catalog import COLLECTIONS
 from tests.tools.fakes import ALL_SCOPES, Connector, FakeSource
 
@@ -25,7 +24,7 @@ async def test_all_collections_are_listed_with_fields_units_and_kinds() -> None:
 async def test_what_was_granted_is_said_and_unknown_is_not_no() -> None:
     some = Connector(FakeSource(scopes=frozenset({"daily"})))
     unknown = Connector(FakeSource(scopes=None))
-    nobody = Connector(FakeSource(failing={"granted": ReconnectRequired("Sign in.")}))
+    nobody = Connector(FakeSource(scopes=None, facts={"credential": "oauth", "state": "none"}))
 
     granted = {e["collection"]: e["granted"] for e in (await some.ask("health_catalog"))["collections"]}
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -106,7 +107,7 @@ class OuraSource:
         if connection is None:
             return {"credential": "oauth", "state": "none"}
         scopes = connection.scopes
-        missing = None if scopes is None else sorted(_missing(scopes))
+        missing = None if scopes is None else list(_missing(scopes))
         return {
             "credential": "oauth",
             "state": connection.state,
@@ -160,6 +161,7 @@ class OuraSource:
         return await self._connections.load(caller.owner, _NAME)
 
 
-def _missing(scopes: frozenset[str]) -> set[str]:
+@lru_cache(maxsize=16)  # owners give a handful of sets, and each call asks
+def _missing(scopes: frozenset[str]) -> tuple[str, ...]:
     wanted = {collection.scope for collection in COLLECTIONS.values() if collection.granted_by(scopes) is False}
-    return {scope for scope in wanted if scope is not None} | (SCOPES & {"email", "personal"}) - scopes
+    return tuple(sorted({scope for scope in wanted if scope is not None} | (SCOPES & {"email", "personal"}) - scopes))
