@@ -4,6 +4,7 @@ A field that is not listed is dropped, whatever it holds. Of a record of a libra
 quote a request. Neither exceptions nor tracebacks are printed, only their types and the place they came from.
 """
 
+import json
 import logging
 import os
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, Literal, TextIO, cast
 
+import orjson
 import structlog
 
 # Names, never values of a person: no reading, token, code, secret, address of a person, query string, header or body.
@@ -30,6 +32,7 @@ FIELDS = frozenset(
     }
 )  # fmt: skip
 _OF_STRUCTLOG = frozenset({"event", "level", "timestamp"})
+_LISTED = FIELDS | _OF_STRUCTLOG
 _LONGEST_VALUE = 200
 _LONGEST_REASON = 500  # our own sentences: what happened, and what to do
 _OUR_CODE = str(Path(__file__).parent) + os.sep
@@ -55,7 +58,7 @@ def configure(
     out = stream or sys.stderr
     if style is None:
         style = "text" if out.isatty() else "json"
-    render = structlog.processors.JSONRenderer() if style == "json" else as_text
+    render = as_json if style == "json" else as_text
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -83,11 +86,19 @@ def only_allowed(_logger: object, _method: str, event: MutableMapping[str, Any])
     kept = {
         key: _plain(value, _LONGEST_REASON if key == "reason" else _LONGEST_VALUE)
         for key, value in event.items()
-        if key in FIELDS or key in _OF_STRUCTLOG
+        if key in _LISTED
     }
-    if unknown := sorted(event.keys() - kept.keys()):
-        kept["dropped"] = ",".join(unknown)[:_LONGEST_VALUE]
+    if len(kept) != len(event):
+        kept["dropped"] = ",".join(sorted(event.keys() - kept.keys()))[:_LONGEST_VALUE]
     return kept
+
+
+def as_json(_logger: object, _method: str, event: MutableMapping[str, Any]) -> str:
+    """Render for programs: one JSON object."""
+    try:
+        return orjson.dumps(event).decode()
+    except TypeError:  # half a surrogate pair in a text, or a number of more than 64 bits
+        return json.dumps(event, separators=(",", ":"))
 
 
 def as_text(_logger: object, _method: str, event: MutableMapping[str, Any]) -> str:
@@ -136,9 +147,9 @@ class _FromStandardLibrary(logging.Handler):
 
 def _plain(value: object, longest: int) -> str | int | float | bool | None:
     """Keep plain values; of text one short line without a query string; of anything else its type."""
-    if isinstance(value, bool | int | float | None):
-        return value
     if not isinstance(value, str):
-        return type(value).__name__
+        return value if isinstance(value, bool | int | float | None) else type(value).__name__
+    if len(value) <= longest and value.isidentifier():  # one word, as most are: there is nothing to take away
+        return value
     line = " ".join(value.split())[:longest]
     return line.split("?", 1)[0] if "://" in line or line.startswith("/") else line

@@ -13,7 +13,6 @@ from collections import deque
 from functools import lru_cache
 
 import orjson
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web.replies import json_reply, problem
@@ -48,10 +47,17 @@ class Wire:
         if not cut and len(body) <= _LARGEST_PROBE_BYTES and body.strip() in {b"", b"{}", b"[]"}:
             await json_reply(200, _NOT_A_REQUEST)(scope, receive, send)
             return
-        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"] if name != b"accept"]
-        headers.append((b"accept", acceptable(Headers(scope=scope).getlist("accept")).encode()))
-        names = {name for name, _ in headers}
-        if _VERSION in names and _METHOD not in names and _is_discover(body):
+        headers, accepts = [], []
+        named = versioned = False
+        for name, value in scope["headers"]:
+            if name == b"accept":
+                accepts.append(value.decode("latin-1"))
+                continue
+            headers.append((name, value.strip(b" \t")))
+            named = named or name == _METHOD
+            versioned = versioned or name == _VERSION
+        headers.append((b"accept", acceptable(accepts).encode()))
+        if versioned and not named and _is_discover(body):
             headers.append((_METHOD, _DISCOVER.encode()))
         inner = {**scope, "path": "/mcp", "raw_path": b"/mcp", "headers": headers}
         await self.app(inner, _replay(body, cut, receive), send)
