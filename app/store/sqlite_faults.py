@@ -21,7 +21,8 @@ _WORDS: dict[int, tuple[Outage, str]] = {
     sqlite3.SQLITE_READONLY: ("read_only", "DATA_DIR cannot be written. Let the user that vitals runs as write there."),
     sqlite3.SQLITE_CANTOPEN: (
         "unusable",
-        "Check that DATA_DIR is a folder, and that it and its files belong to the user that vitals runs as.",
+        "Check that DATA_DIR is a folder on a disk that can be written, and that it and its files belong to the user "
+        "that vitals runs as.",
     ),
     sqlite3.SQLITE_IOERR: ("unusable", "Check the disk of DATA_DIR, its space and its limits."),
     sqlite3.SQLITE_CORRUPT: ("unusable", _DAMAGED),
