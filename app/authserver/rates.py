@@ -64,7 +64,7 @@ class Counters(Storage):
                 count, until = self._read(raw, key) or (0, now + expiry)
                 count += amount
                 fresh = orjson.dumps([key, count, until])
-                if await self._store.compare_and_set(record, raw, fresh, ttl_s=max(until - now, 1.0)):
+                if await self._store.compare_and_set(record, raw, fresh, ttl_s=until - now):
                     return count
 
     async def get(self, key: str) -> int:
@@ -99,7 +99,7 @@ class Counters(Storage):
         if raw is None:
             return None
         whose, count, until = orjson.loads(raw)
-        return (count, until) if whose == key and until > self._now() else None
+        return (count, until) if whose == key else None  # the record ends with its window
 
 
 class Rates:

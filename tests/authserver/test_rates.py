@@ -134,6 +134,12 @@ async def test_a_shared_network_has_an_allowance_of_its_own_crowd_or_not(
     assert await admitted(rates, SMALL, Asker("claude", "shared"), 4) == 4
 
 
+async def test_that_allowance_ends_too(machines: tuple[Store, Store], clock: Clock) -> None:
+    rates = Rates(machines[0], now=clock)
+
+    assert await admitted(rates, SMALL, Asker("claude", "shared"), 9) == SMALL.shared
+
+
 async def test_whoever_cannot_be_told_apart_is_held_to_totals_alone(
     machines: tuple[Store, Store], clock: Clock
 ) -> None:
