@@ -21,7 +21,7 @@ class Unreachable(SourceUnreachable):
 
     def __init__(self, reason: str, then: str) -> None:
         self.reason = reason
-        super().__init__(f"Oura could not be reached: {reason}. {then}")
+        super().__init__(f"Asking Oura failed: {reason}. {then}")
 
 
 async def get(http: httpx2.AsyncClient, url: str, token: str) -> tuple[int, Mapping[str, str], bytes]:
