@@ -127,6 +127,16 @@ def test_redis_is_read_together_with_a_key() -> None:
     assert settings.redis_url.get_secret_value().startswith("rediss://")
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["redis+sentinel://a:26379,b/main", "rediss+sentinel://u:p@10.0.0.1:26379,[::1]:26379/main/2?ssl_ca_certs=/ca"],
+)
+def test_the_sentinels_of_redis_are_an_address_too(url: str) -> None:
+    settings = load_settings({**REQUIRED, "SECRET_KEY": GOOD_KEY, "REDIS_URL": url})
+
+    assert settings.redis_url.get_secret_value() == url
+
+
 def test_redis_without_a_key_is_refused() -> None:
     assert refusal({**REQUIRED, "REDIS_URL": "redis://localhost:6379"}).startswith("SECRET_KEY is not set")
 
@@ -163,6 +173,9 @@ def test_redis_without_a_key_is_refused() -> None:
         ("OURA_SCOPES", ","),
         ("REDIS_URL", "http://redis.example.com"),
         ("REDIS_URL", "redis://"),
+        ("REDIS_URL", "redis+sentinel://a:26379,b:26379"),
+        ("REDIS_URL", "redis+sentinel://a:26379,:26379/main"),
+        ("REDIS_URL", "redis+sentinel://a:port/main"),
         ("TIMEZONE", "Mars/Olympus"),
         ("TIMEZONE", "../../etc/passwd"),
         ("TIMEZONE", "/etc/localtime"),
