@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
-from app.errors import SourceError
+from app.errors import SourceBusy, SourceError
 from app.sources.base import Collection, DateRange, Digest, Fetched, Record
 from app.tools.answering import Question
 from app.tools.buckets import MINUTES, measured
@@ -65,8 +65,9 @@ async def as_far_as_it_fits(call: Call, question: Question) -> tuple[Fetched, da
                 raise
             failure = f"{start} to {span.end} did not arrive: {error}"
             reached = start - timedelta(days=1)
-            failed = replace(sofar, complete=False, failures=(*sofar.failures, failure), whole_until=reached)
-            return failed, reached
+            limited = sofar.rate_limited or (isinstance(error, SourceBusy) and error.status == 429)
+            failures = (*sofar.failures, failure)
+            return replace(sofar, complete=False, rate_limited=limited, failures=failures, whole_until=reached), reached
         sofar = _joined(sofar, found)
         if end == span.end or not found.complete or len(sofar.records) > most:
             return sofar, end

@@ -201,7 +201,7 @@ class BreaksOff:
     ("status", "body"),
     [
         pytest.param(200, b'{"data":[],"next_token":"again"}', id="a repeated cursor"),
-        pytest.param(404, b"<html>gone</html>", id="a web page"),
+        pytest.param(302, b"{}", id="a status that is no answer"),
         pytest.param(200, b'{"data":{}}', id="another shape"),
     ],
 )
@@ -301,7 +301,7 @@ async def test_d27_raw_samples_after_a_failed_page_are_followed_to_the_end(tmp_p
     clock = Clock(datetime(2026, 2, 10, 12, tzinfo=UTC).timestamp())
     simulator = Simulator(now=clock)
     truth = [record["timestamp"] for record in simulator.truth("heartrate", start, end, "Europe/Berlin")]
-    held = BreaksOff(simulator.app, "heartrate", pages=pages, status=404, body=b"<html>gone</html>")
+    held = BreaksOff(simulator.app, "heartrate", pages=pages, status=302, body=b"{}")
     simulator.app = held
     async with running_app(tmp_path, simulator=simulator, clock=clock, ANSWER_MAX_CHARS="900000") as vitals:
         app = await vitals.connected_app()

@@ -53,7 +53,19 @@ async def connected(
     now: datetime = NOW,
     zone: str | None = "Europe/Berlin",
     scopes: frozenset[str] = ALL_SCOPES | {"email"},
+    **timing: Any,
 ) -> AsyncIterator[Connector]:
+    """Give a connector to the simulator.
+
+    Args:
+        simulator: The Oura.
+        folder: For the store.
+        cap: Characters of an answer at most.
+        now: The moment.
+        zone: What the browser said.
+        scopes: What Oura granted.
+        timing: `sleep` and `clock` of the source, where waits are not to be real.
+    """
     store = SqliteStore(folder / "store.db", now=now.timestamp)
     connections = Connections(store, Keys([b"k" * 32]))
     await connections.connect(
@@ -78,6 +90,7 @@ async def connected(
             connections=connections,
             sandbox=False,
             now=now.timestamp,
+            **timing,
         )
         yield Connector(cast(FakeSource, oura), cap=cap, now=now)
     await store.aclose()

@@ -130,6 +130,29 @@ async def test_csv_is_one_table_with_columns_in_the_catalogues_order() -> None:
     assert answer["n"] == 2
 
 
+async def test_a_table_of_chosen_fields_has_them_and_what_its_rows_are_read_by_and_no_ids() -> None:
+    sleeping = sleep("2026-03-10", average_hrv=42)
+    walk: Record = {"id": "w", "day": "2026-03-10", "start_datetime": "2026-03-10T09:00:00+01:00", "calories": 90}
+    tag: Record = {"id": "t", "start_day": "2026-03-08", "end_day": "2026-03-10", "start_time": None, "comment": "tea"}
+    records = {"daily_sleep": SCORES, "sleep": [sleeping], "workout": [walk], "enhanced_tag": [tag]}
+    wanted = {
+        "daily_sleep": ("score", ["day", "score"], ["day"]),
+        "sleep": ("average_hrv", ["day", "type", "bedtime_start", "bedtime_end", "average_hrv"], None),
+        "workout": ("calories", ["day", "start_datetime", "calories"], ["day", "start_datetime"]),
+        "enhanced_tag": ("comment", ["id", "comment", "start_time", "start_day", "end_day"], None),  # may come again
+    }
+    for name, (field, columns, added) in wanted.items():
+        connector = Connector(FakeSource({name: records[name]}))
+        answer = await connector.ask("health_query", collection=name, day="today", fields=field, format="csv")
+        with_id = await connector.ask("health_query", collection=name, day="today", fields=f"id,{field}", format="csv")
+
+        head, *rows = csv.reader(io.StringIO(answer["data"], newline=""))
+        assert head == columns, name
+        assert len(rows) == 1
+        assert sorted(answer["fields_added"]) == sorted(added or set(columns) - {field})
+        assert with_id["data"].startswith("id,")
+
+
 async def test_columns_that_not_every_record_has_are_named() -> None:
     uneven: list[Record] = [SCORES[0] | {"day": "2026-03-09"}, {"id": "x", "day": "2026-03-10", "score": None}]
     connector = Connector(FakeSource({"daily_sleep": uneven}))

@@ -1,6 +1,6 @@
 """`health_query` over streams of samples: buckets, cuts, blocks, the newest one."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -137,6 +137,36 @@ async def test_a_block_that_fails_ends_the_answer_at_what_arrived() -> None:
     assert answer["n"] == 4 * 8
     assert (answer["complete"], answer["truncated"], answer["continue_from"]) == (False, True, "2026-03-04")
     assert "2026-03-05 to 2026-03-10 did not arrive" in answer["failures"][0]
+
+
+@pytest.mark.parametrize(
+    ("resolution", "form", "a_day", "most_days"),
+    [("5min", "json", 288, 6), ("hour", "json", 24, 58), ("hour", "csv", 24, 101), ("day", "json", 4, 300)],
+)
+async def test_no_more_days_are_fetched_than_one_answer_can_hold_and_all_are_had_in_the_end(
+    resolution: str, form: str, a_day: int, most_days: int
+) -> None:
+    days = 20 if resolution == "5min" else 300
+    start, end = date(2026, 3, 10) - timedelta(days=days - 1), date(2026, 3, 10)
+    first = datetime(start.year, start.month, start.day, tzinfo=UTC)
+    connector = Connector(FakeSource({"heartrate": heart(first, days * a_day, every_s=86_400 // a_day)}))
+    samples, buckets = 0, 0
+    question = {"collection": "heartrate", "end": str(end), "resolution": resolution, "format": form}
+    while True:
+        connector.source.asked.clear()
+        answer = await connector.ask("health_query", start=str(start), **question)
+        blocks = [days for name, days, _ in connector.source.asked if name == "heartrate" and days]
+        samples += answer["samples"]
+        buckets += answer["n"]
+        assert sum((block.end - block.start).days + 1 for block in blocks) <= most_days
+        if "continue_from" not in answer:
+            break
+        assert (answer["complete"], answer["resolution"]) == (False, resolution)
+        assert len(str(answer["data"])) > 60_000  # and the answer is not much smaller than it may be
+        start = date.fromisoformat(answer["continue_from"]) + timedelta(days=1)
+
+    assert samples == days * a_day
+    assert buckets == days * {"5min": 288, "hour": 24, "day": 1}[resolution]
 
 
 async def test_buckets_ask_the_source_for_no_more_than_they_need() -> None:
