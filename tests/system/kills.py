@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from redis.asyncio import Redis
 
 from app.identity import owner_key
 from app.parts import Parts, build_parts
@@ -25,6 +24,7 @@ from app.store.redis import RedisStore
 from app.store.sqlite import SqliteStore
 from app.vault.connections import Connection
 from tests.processes import Oura, free_port, simulated_oura
+from tests.store.conftest import end_leases
 from tests.system.conftest import Backend
 
 AFTER_A_LEASE_S = 31.0  # past the lease of a killed process, and past the moment until which its intent bars others
@@ -159,11 +159,8 @@ class World:
     async def later(self) -> None:
         """Let time pass until nothing of a killed process stands in the way."""
         self.travelled[0] += AFTER_A_LEASE_S
-        if url := self.env.get("REDIS_URL"):  # Redis measures leases itself; that they end is shown in tests/store
-            redis = Redis.from_url(url)
-            if leases := await redis.keys("vitals:lease:*"):
-                await redis.delete(*leases)
-            await redis.aclose()
+        url = self.env.get("REDIS_URL")  # leases run in real time; that they end is shown in tests/store
+        await end_leases(redis=url, sqlite=None if url else self.parts.settings.data_dir / FILE_NAME)
 
     async def connect(self) -> None:
         """Let the owner sign in at Oura, without a browser."""

@@ -7,8 +7,6 @@ import anyio
 import pytest
 
 from app.errors import ReconnectRequired, SourceUnreachable, StoreUnavailable
-from app.store.redis import RedisStore
-from app.store.sqlite import SqliteStore
 from tests.store.conftest import Clock, Place
 from tests.vault.ada import ADA
 from tests.vault.conftest import Machine, Machines
@@ -158,10 +156,7 @@ def lapse(place: Place, clock: Clock, machine: Machine) -> Lapse:
 
     async def lapse(seconds: float) -> None:
         clock.at += seconds
-        if isinstance(machine.store, RedisStore):  # Redis measures leases itself
-            await machine.store._redis.delete(f"{place.prefix}lease:refresh:oura:{ADA.owner}")
-        elif isinstance(machine.store, SqliteStore):
-            await machine.store._writer.run("DELETE FROM leases", {})
+        await place.end_leases()
 
     return lapse
 

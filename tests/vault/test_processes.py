@@ -4,9 +4,8 @@ import signal
 
 import pytest
 
-from app.store.redis import RedisStore
 from tests.store.conftest import Place
-from tests.vault.ada import ADA, RECONNECT
+from tests.vault.ada import RECONNECT
 from tests.vault.loopback import TokenServer
 from tests.vault.working import Process, clock, linked, server
 
@@ -17,10 +16,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
 async def later(place: Place) -> list[str]:
     """Ask in a new process, after the lease of a killed one has run out."""
-    if place.redis:  # Redis measures leases itself, in real time; that they end is shown in tests/store
-        store = RedisStore(place.redis, now=place.clock)
-        await store._redis.delete(f"{place.prefix}lease:refresh:oura:{ADA.owner}")
-        await store.aclose()
+    await place.end_leases()  # that they end by themselves is shown in tests/store
     process = Process(place, later_s=31)
     process.go()
     code, printed = process.end()
