@@ -21,8 +21,9 @@ CLIENT = Client(
 
 async def crowded(stage: Stage) -> None:
     """Use up the day's records."""
-    while await stage.server.gate.spend(CLIENT_RECORDS):
-        pass
+    for _ in range(CLIENT_RECORDS.amount):
+        assert await stage.server.gate.spend(CLIENT_RECORDS)
+    assert not await stage.server.gate.spend(CLIENT_RECORDS)
 
 
 async def client_records(stage: Stage) -> list[str]:
