@@ -139,7 +139,7 @@ BEST_PRACTICES = (
 
 TRANSPORTS = (
     _WAY.shown(
-        "#security--endpoint",
+        "#security-&-endpoint",
         "origin",
         "a foreign Origin gets 403",
         GUARD + "test_a_page_of_another_origin_may_not_call",
