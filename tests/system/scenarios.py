@@ -17,6 +17,7 @@ from app.authserver.attempts import Attempts
 from app.authserver.browser import BrowserCookie, fingerprint
 from app.authserver.records import AccessToken, RefreshToken, from_json
 from app.simulator.grants import SCOPES, Family
+from app.vault.connections import Connection
 from tests.system.kills import World
 
 REDIRECT = "http://127.0.0.1:53682/callback"
@@ -130,16 +131,22 @@ class Restart(Protocol):
     async def __call__(self) -> None: ...
 
 
+async def connected(world: World) -> Connection:
+    """Let the owner be signed in at Oura; one whose credential was lost signs in again, as they were told."""
+    held = await world.parts.connections.load(world.owner)
+    if held is None or held.state == "ended":
+        await world.connect()
+        held = await world.parts.connections.load(world.owner)
+    assert held is not None
+    return held
+
+
 class Rotation:
     """A question that finds the access token of Oura expired."""
 
     async def prepare(self, client: Client) -> None:
         world = client.world
-        held = await world.parts.connections.load(world.owner)
-        if held is None or held.state == "ended":
-            await world.connect()
-            held = await world.parts.connections.load(world.owner)
-        assert held is not None
+        held = await connected(world)
         self.generation = held.generation
         self.family: Family = world.oura.simulator.grants.families[-1]
         self.renewals, self.asked = self.family.renewals, world.oura.simulator.counts.refreshes
@@ -180,8 +187,7 @@ class Redemption:
     """An app exchanges its code."""
 
     async def prepare(self, client: Client) -> None:
-        if await client.world.parts.connections.load(client.world.owner) is None:
-            await client.world.connect()
+        await connected(client.world)
         self.before = await client.grants()
         self.code = await client.code()
 
@@ -208,8 +214,7 @@ class Refresh:
     """An app exchanges its refresh token."""
 
     async def prepare(self, client: Client) -> None:
-        if await client.world.parts.connections.load(client.world.owner) is None:
-            await client.world.connect()
+        await connected(client.world)
         self.before = await client.grants()
         self.held = await client.tokens()
 
@@ -236,8 +241,7 @@ class Revocation:
     """An app gives its access back."""
 
     async def prepare(self, client: Client) -> None:
-        if await client.world.parts.connections.load(client.world.owner) is None:
-            await client.world.connect()
+        await connected(client.world)
         self.before = await client.grants()
         self.held = await client.tokens()
 
