@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 HEAD_BYTES = 64 * 1024  # an authorization request with the longest `state` is about 20 kB; proxies stop at 8 to 32 kB
 HEAD_S = 30.0
@@ -36,6 +36,7 @@ class BoundedHeads(HttpToolsProtocol):
         self._pending = 0  # bytes since the last piece of a body or the last whole head
         self._unread = 0  # bytes of a body that came after its answer
         self._timer: asyncio.TimerHandle | None = None
+        self._unanswered: list[RequestResponseCycle] = []
         self._last = False  # no request after the one that is under way or expected
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
@@ -44,8 +45,16 @@ class BoundedHeads(HttpToolsProtocol):
         self._wait(self.head_s, self._head_is_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
+        """Stop waiting, and tell every request that is being answered.
+
+        uvicorn tells the last one only: an earlier one would write into a connection that is gone, which looks like a
+        fault of ours in the log, for anyone to bring about.
+        """
         self._stop_waiting()
+        for cycle in self._unanswered:
+            if not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -68,8 +77,10 @@ class BoundedHeads(HttpToolsProtocol):
         self._pending = self._unread = 0
         self._wait(self.body_s, self.transport.close)
         super().on_headers_complete()
-        if self._last and self.cycle is not None:
-            self.cycle.keep_alive = False
+        if self.cycle is not None:
+            self._unanswered = [*(each for each in self._unanswered if not each.response_complete), self.cycle]
+            if self._last:
+                self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of a body; how much of it is taken is for `guard.BodyLimit`."""
