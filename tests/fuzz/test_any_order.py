@@ -1,0 +1,220 @@
+"""Register, look, consent, sign in, redeem, refresh, revoke: in any order, by two browsers and two apps.
+
+Each uses what is its own and what is the other's; a model says after each step who may hold what.
+"""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import anyio.from_thread
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from app.authserver.attempts import ATTEMPT_LIFE_S
+from app.authserver.browser import TOKEN_LIFE_S
+from app.authserver.codes import CODE_LIFE_S
+from app.authserver.tokens import ACCESS_LIFE_S, GRACE_S
+from tests.app_under_test import OURA, URL, running_app
+from tests.fuzz import people
+from tests.fuzz.people import Access, Attempt, Code, Family, Page, Refresh, World
+from tests.fuzz.trying import examples
+
+TWO = st.integers(0, 1)
+MOSTLY = st.sampled_from([True, True, True, False])  # one's own thing; else that of the other
+REACHED: set[str] = set()  # what happened at all, in any example
+
+
+def any_of(data: st.DataObject, things: list[Any], what: str) -> Any:
+    """One of them, the newest first, so that small examples are about what has just happened."""
+    return things[-1 - data.draw(st.integers(0, len(things) - 1), what)]
+
+
+class Journeys(RuleBasedStateMachine):
+    """See the module."""
+
+    world: World
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.portal_open = anyio.from_thread.start_blocking_portal()
+        self.portal = self.portal_open.__enter__()
+        self.running = self.portal.wrap_async_context_manager(running_app(Path(self.folder.name)))
+        self.vitals = self.running.__enter__()
+
+    def teardown(self) -> None:
+        self.running.__exit__(None, None, None)
+        self.portal_open.__exit__(None, None, None)
+        self.folder.cleanup()
+
+    @initialize()
+    def begin(self) -> None:
+        self.world = self.portal.call(people.begin, self.vitals)
+        self.connect(0, 0)
+
+    @rule(browser=TWO, app=TWO)
+    def connect(self, browser: int, app: int) -> None:
+        """The honest way in one go, so that what comes after it is met often enough."""
+        self.look(browser, app, app)
+        self._press(self.world.pages[-1], browser, "approve")
+        self._come_back(self.world.attempts[-1], browser, "owner")
+        self._redeem(self.world.codes[-1], app, sound=True)
+
+    @rule(browser=TWO, app=TWO, redirect=TWO)
+    def look(self, browser: int, app: int, redirect: int) -> None:
+        answer = self.portal.call(people.look, self.world, browser, app, redirect)
+        assert answer.status_code == (200 if redirect == app else 400)
+        assert "location" not in answer.headers
+
+    @precondition(lambda self: self.world.pages)
+    @rule(data=st.data(), own=MOSTLY, decision=st.sampled_from(["approve", "approve", "approve", "deny"]))
+    def decide(self, data: st.DataObject, own: bool, decision: str) -> None:
+        page: Page = any_of(data, self.world.pages, "page")
+        self._press(page, page.browser if own else 1 - page.browser, decision)
+
+    def _press(self, page: Page, browser: int, decision: str) -> None:
+        answer = self.portal.call(people.press, self.world, browser, page, decision)
+        if browser != page.browser:
+            assert answer.status_code == 403, "a form of another browser"
+            REACHED.add("a form in another browser")
+        elif self.world.now - page.at > TOKEN_LIFE_S:
+            assert answer.status_code == 400, "a page too old"
+            REACHED.add("a page too old")
+        elif decision == "deny":
+            assert answer.headers["location"].startswith(self.world.redirect(page.app))
+            assert people.answered(answer.headers["location"])["error"] == "access_denied"
+        else:
+            location = answer.headers["location"]
+            assert location.startswith(f"{OURA}/oauth/authorize?"), "consent comes before Oura"
+            self.world.attempts.append(Attempt(browser, page.app, location, self.world.now))
+
+    @precondition(lambda self: self.world.attempts)
+    @rule(data=st.data(), own=MOSTLY, who=st.sampled_from(["owner", "owner", "owner", "stranger", "refuse"]))
+    def come_back(self, data: st.DataObject, own: bool, who: str) -> None:
+        attempt: Attempt = any_of(data, self.world.attempts, "attempt")
+        self._come_back(attempt, attempt.browser if own else 1 - attempt.browser, who)
+
+    def _come_back(self, attempt: Attempt, browser: int, who: str) -> None:
+        address = self.portal.call(people.at_oura, self.world, attempt, who)
+        answer = self.portal.call(self.world.browsers[browser].get, address)
+        location = answer.headers.get("location", "")
+        if browser == attempt.browser and not attempt.ended and self.world.now - attempt.at < ATTEMPT_LIFE_S:
+            attempt.ended = True
+            if who == "owner":
+                assert location.startswith(f"{self.world.redirect(attempt.app)}?")
+                said = people.answered(location)
+                assert (said["state"], said["iss"]) == (f"state of {attempt.app}", URL)
+                self.world.codes.append(Code(said["code"], attempt.app, self.world.now))
+                return
+        assert not location, "a code without the owner's approval in this browser"
+        REACHED.add("a sign-in refused")
+        assert "code=" not in answer.text
+
+    @precondition(lambda self: self.world.codes)
+    @rule(data=st.data(), own=MOSTLY, sound=MOSTLY)
+    def redeem(self, data: st.DataObject, own: bool, sound: bool) -> None:
+        code: Code = any_of(data, self.world.codes, "code")
+        self._redeem(code, code.app if own else 1 - code.app, sound=sound)
+
+    def _redeem(self, code: Code, app: int, *, sound: bool) -> None:
+        answer = self.portal.call(lambda: people.redeem(self.world, app, code, sound=sound))
+        fresh = self.world.now - code.made_at < CODE_LIFE_S and code.family is None
+        if app == code.app and sound and fresh:
+            assert answer.status_code == 200
+            code.family = Family(app)
+            REACHED.add("a code redeemed")
+            self._hold(answer.json(), code.family)
+            return
+        assert answer.status_code == 400
+        assert "access_token" not in answer.text
+        if app == code.app and sound and code.family is not None and self.world.now - code.made_at < 3600:
+            code.family.alive = False  # redeemed twice: one of the two was a thief
+            REACHED.add("a code redeemed twice")
+
+    def _hold(self, answer: dict[str, Any], family: Family) -> Refresh:
+        refresh = Refresh(answer["refresh_token"], family)
+        self.world.refresh.append(refresh)
+        self.world.access.append(Access(answer["access_token"], family, self.world.now + ACCESS_LIFE_S))
+        return refresh
+
+    @precondition(lambda self: self.world.refresh)
+    @rule(data=st.data(), own=MOSTLY)
+    def refresh(self, data: st.DataObject, own: bool) -> None:
+        self._refresh(any_of(data, self.world.refresh, "refresh token"), own)
+
+    @precondition(lambda self: any(each.successor for each in self.world.refresh))
+    @rule(data=st.data())
+    def refresh_again(self, data: st.DataObject) -> None:
+        used = [each for each in self.world.refresh if each.successor]
+        self._refresh(any_of(data, used, "used refresh token"), own=True)
+
+    def _refresh(self, held: Refresh, own: bool) -> None:
+        app = held.family.app if own else 1 - held.family.app
+        answer = self.portal.call(
+            lambda: people.token(self.world, app, grant_type="refresh_token", refresh_token=held.value)
+        )
+        if app != held.family.app or not held.family.alive:
+            assert answer.status_code == 400
+        elif held.successor is None:
+            assert answer.status_code == 200
+            held.successor = self._hold(answer.json(), held.family)
+            held.rotated_at, held.access = self.world.now, self.world.access[-1]
+            REACHED.add("a refresh")
+        elif self.world.now - (held.rotated_at or 0) <= GRACE_S and held.successor.successor is None:
+            assert answer.json()["refresh_token"] == held.successor.value, "the same answer again"
+            REACHED.add("a refresh repeated")
+            assert held.access is not None
+            if not held.access.revoked:
+                held.access.expires_at = self.world.now + ACCESS_LIFE_S
+        else:
+            assert answer.status_code == 400
+            held.family.alive = False
+            REACHED.add("a refresh token used again")
+
+    @precondition(lambda self: self.world.refresh)
+    @rule(data=st.data(), own=MOSTLY, kind=st.sampled_from(["access", "access", "refresh"]))
+    def give_back(self, data: st.DataObject, own: bool, kind: str) -> None:
+        held: Access | Refresh = any_of(data, getattr(self.world, kind), "token")
+        app = held.family.app if own else 1 - held.family.app
+        answer = self.portal.call(people.revoke, self.world, app, held.value)
+        assert answer.status_code < 500
+        if app == held.family.app:
+            if isinstance(held, Refresh):
+                REACHED.add("a refresh token given back")
+                held.family.alive = False
+            else:
+                held.revoked = True
+
+    @rule(seconds=st.sampled_from([1, 1, 61, 121, 601, 3601]))
+    def wait(self, seconds: int) -> None:
+        self.vitals.clock.at += seconds
+
+    @invariant()
+    def a_token_is_let_in_if_and_only_if_it_should_be(self) -> None:
+        if not hasattr(self, "world"):
+            return
+        for access in self.world.access[-4:]:
+            should = access.family.alive and not access.revoked and self.world.now < access.expires_at
+            assert self.portal.call(people.admitted, self.world, access) is should
+
+    @invariant()
+    def nobody_else_was_let_in(self) -> None:
+        if hasattr(self, "world"):
+            assert self.portal.call(people.grants, self.world) == len(self.world.families())
+
+
+@pytest.mark.timeout(300)
+def test_whoever_does_what_in_whatever_order_only_the_approved_app_holds_live_tokens() -> None:
+    REACHED.clear()
+    run_state_machine_as_test(Journeys, settings=examples(30, steps=20))
+
+    assert len(REACHED) == 9, REACHED
