@@ -51,7 +51,7 @@ def configuration(app: ASGIApp | Callable[[], ASGIApp] | str, *, workers: int = 
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # nothing is decided by the scheme or address that a proxy names
+        proxy_headers=False,  # a proxy decides no scheme here; its addresses are read in `authserver.askers`
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=_GRACEFUL_S,
     )

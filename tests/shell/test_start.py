@@ -11,7 +11,7 @@ from app import logs
 from tests.processes import run
 
 # What DESIGN.md loads only when it is asked for, and what only other commands need.
-HEAVY = ["matplotlib", "numpy", "scipy", "redis", "app.simulator", "app.demo", "app.store.redis"]
+HEAVY = ["matplotlib", "numpy", "scipy", "redis", "limits", "app.simulator", "app.demo", "app.store.redis"]
 
 
 def test_a_start_loads_nothing_that_is_not_needed_to_serve() -> None:
