@@ -36,6 +36,7 @@ CONCLUDE: Final = {
     INCOMPLETE: "Not everything could be read, so this says nothing about whether records exist. Ask again later.",
     NOT_LOOKED_UP: "not_looked_up: why there is no record was looked for on newer days only; ask for fewer days.",
 }
+OCCASIONAL: Final = "It comes only now and then, so a day without one is usual."
 ENTERED: Final = "The owner entered none for these days, and none was detected; that does not say there was none."
 _WOULD_TELL: Final = {
     "heartrate": "whether the ring was synced",
@@ -75,7 +76,8 @@ def empty(
         said["days"] = {word: stretches(found)[-_MOST_STRETCHES:] for word, found in words.items()}
     if sentences:
         said["evidence"] = sentences
-    said["note"] = " ".join((*(CONCLUDE[word] for word in words), *unread(collection, evidence)))
+    usual = [OCCASIONAL] if collection.occasional and NO_RECORD in words else []
+    said["note"] = " ".join((*usual, *(CONCLUDE[word] for word in words), *unread(collection, evidence)))
     return said | looked(evidence)
 
 

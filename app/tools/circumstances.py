@@ -90,15 +90,15 @@ async def _ask(
 def without_score(
     records: Sequence[Record], collection: Collection, *, today: date, asked: Sequence[str]
 ) -> dict[str, list[str]]:
-    """Return the days whose record is there without its score, by the word for it."""
-    found: dict[str, list[str]] = {}
+    """Return the stretches of days whose record is there without its score, by the word for it."""
+    found: dict[str, list[date]] = {}
     if _SCORE not in {field.name for field in collection.fields} or (asked and _SCORE not in asked):
-        return found
+        return {}
     for record in records:
         day = day_of(record, collection, _UTC)
         if day is not None and record.get(_SCORE) is None:
-            found.setdefault(unscored(record, day, today), []).append(str(day))
-    return found
+            found.setdefault(unscored(record, day, today), []).append(day)
+    return {word: stretches(days) for word, days in found.items()}
 
 
 def unworn(records: Sequence[Record], collection: Collection) -> list[str]:

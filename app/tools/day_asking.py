@@ -6,7 +6,7 @@ import anyio
 
 from app.errors import MembershipRequired, NotPermitted, SourceError, VitalsError
 from app.sources.base import Collection, DateKind, DateRange, Progress, Source
-from app.tools.absence import ENTERED, unread
+from app.tools.absence import ENTERED, OCCASIONAL, unread
 from app.tools.calling import Call
 from app.tools.circumstances import without_score
 from app.tools.clocks import stamps
@@ -74,7 +74,13 @@ async def _give_reasons(call: Call, source: Source, place: Here, day: date, foun
     evidence = await gather(call.caller, source, asker, [day], here=place, now=now, known=known)
     for collection in missing:
         word, why = evidence.why(collection, day)
-        told = " ".join(([why] if why else []) + (unread(collection, evidence) if word == NO_RECORD else []))
+        told = " ".join(
+            [
+                *([OCCASIONAL] if collection.occasional and word == NO_RECORD else []),
+                *([why] if why else []),
+                *(unread(collection, evidence) if word == NO_RECORD else []),
+            ]
+        )
         found[collection.qualified] = Section(collection.qualified, None, word, told or None)
 
 

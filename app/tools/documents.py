@@ -15,9 +15,11 @@ from app.errors import BadRequest
 from app.sources.base import Collection
 from app.tools.arguments import Argument, Given, quoted
 from app.tools.calling import Call, Definition
+from app.tools.circumstances import NIGHT_CLOCK
+from app.tools.clocks import stamps
 from app.tools.dates import moment
 from app.tools.day_asking import ahead, sections
-from app.tools.day_page import Section, page
+from app.tools.day_page import SLEEP, Section, page
 from app.tools.reference import ABOUT, collection_page
 from app.tools.rendering import Answer, written
 from app.tools.zones import Here, here
@@ -116,7 +118,7 @@ def _written_day(call: Call, place: Here, day: date, found: list[Section], *, sy
         heading.append("Not all of it fits into one answer: what is left out is named under Missing.")
     if synthetic:
         heading.append("This is sample data, not the owner's.")
-    heading += place.notes
+    heading += [*_journey(found, place), *place.notes]
     missing = {name: word for section in found for name, word in section.absent.items()}
     metadata = {
         "kind": "day",
@@ -128,6 +130,22 @@ def _written_day(call: Call, place: Here, day: date, found: list[Section], *, sy
     if synthetic:
         metadata["synthetic"] = "true"
     return _document(call, day_id(day), day_title(day, place.today), page(heading, found), metadata)
+
+
+def _journey(found: list[Section], place: Here) -> list[str]:
+    """Say that the owner's clock was not that of the page, where the nights of the day tell so."""
+    nights = [record for section in found if section.collection.endswith(f".{SLEEP}") for record in section.records]
+    away = {
+        at.isoformat()[-6:]
+        for _, at in stamps(nights, NIGHT_CLOCK)
+        if at.utcoffset() != at.astimezone(place.zone).utcoffset()
+    }
+    if not away:
+        return []
+    return [
+        f"The owner's clock was at {' and '.join(sorted(away))}, not that of {place.zone.key}, as on a journey. "
+        f"Heart rate is counted to the day of {place.zone.key} all the same."
+    ]
 
 
 def _document(call: Call, identifier: str, title: str, text: str, metadata: dict[str, str]) -> Answer:

@@ -9,6 +9,7 @@ from typing import Final
 _D, _A, _T = "tests/cases/test_d.py::", "tests/cases/test_a.py::", "tests/cases/test_t.py::"
 _ABSENCE, _RANGES = "tests/cases/test_d_absence.py::", "tests/cases/test_d_ranges.py::"
 _C, _S, _P = "tests/cases/test_c.py::", "tests/cases/test_s.py::", "tests/cases/test_p.py::"
+_GAPS: Final = "tests/cases/test_d_gaps.py::"
 _D_VALUES: Final = "tests/cases/test_d_values.py::"
 _D_WORDS: Final = "tests/cases/test_d_words.py::"
 _BROWSER: Final = "tests/signin/test_browser.py::"
@@ -65,6 +66,8 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         _D + "test_d9_no_tool_throws_an_offset_away",
         _RANGES + "test_d9_a_range_across_a_journey_says_which_days_carry_which_offset",
         _RANGES + "test_d9_a_clock_change_at_home_is_no_journey",
+        "tests/tools/test_clocks.py::test_a_single_day_of_samples_on_a_journey_tells_its_offset",
+        "tests/tools/test_clocks.py::test_the_newest_sample_tells_the_offset_and_its_time_by_the_owners_clock",
     ),
     "D10": (_D + "test_d10_d12_main_sleep_and_naps_stand_apart_and_add_up_in_any_order",),
     "D11": (_D + "test_d11_an_afternoon_nap_does_not_move_the_wake_time",),
@@ -90,6 +93,19 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         _ABSENCE + "test_d22_what_lies_ahead_or_has_no_reason_is_said_plainly_in_all_collections",
         _ABSENCE + "test_d22_evidence_is_few_requests_only_when_something_is_missing_and_may_fail",
         _ABSENCE + "test_d22_a_day_in_a_drawer_and_a_morning_without_a_sync_in_the_simulated_life",
+        _GAPS + "test_d22_every_missing_day_of_a_month_has_one_word_in_every_daily_collection",
+        _GAPS + "test_d22_days_after_the_newest_sample_are_unsynced_and_days_ahead_are_ahead",
+        _GAPS + "test_d22_what_is_not_computed_yet_is_told_from_what_never_was_inside_a_range",
+        _GAPS + "test_d22_what_an_older_ring_lacked_is_told_inside_a_range",
+        _GAPS + "test_d22_reasons_cost_four_requests_at_most_and_none_where_no_day_is_missing",
+        _GAPS + "test_d22_more_days_than_can_be_looked_into_are_said_to_be_not_looked_up",
+        _GAPS + "test_d22_a_cut_answer_explains_the_days_it_delivers_and_no_others",
+        _GAPS + "test_d22_days_that_did_not_arrive_are_never_called_days_without_a_record",
+        _GAPS + "test_d22_a_day_of_which_only_hours_were_asked_is_never_called_without_samples",
+        _GAPS + "test_d22_what_comes_now_and_then_or_by_hand_has_no_gaps",
+        _GAPS + "test_d22_very_many_gaps_are_named_from_the_newest_and_the_rest_counted",
+        _GAPS + "test_d22_what_could_not_be_looked_at_is_no_sign_of_anything",
+        _GAPS + "test_d22_whether_a_night_is_over_goes_by_the_owners_own_clock",
     ),
     "D23": (_D + "test_d23_a_night_of_eleven_days_ago_is_that_old_and_not_last_night",),
     "D24": (_D + "test_d24_what_comes_late_is_seen_at_the_next_question_in_all_collections",),
@@ -108,6 +124,9 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         _RANGES + "test_d27_a_small_cap_and_every_answer_followed_gives_each_record_once",
         _SIMULATED + "test_a_year_of_everything_fits_and_followed_to_its_end_is_whole",
         _SIMULATED + "test_raw_samples_followed_to_the_end_of_a_week_are_whole",
+        "tests/tools/test_query_samples.py::"
+        "test_no_more_days_are_fetched_than_one_answer_can_hold_and_all_are_had_in_the_end",
+        "tests/tools/test_retries.py::test_a_window_that_fails_for_good_is_named_and_gone_on_from",
     ),
     "D28": ("tests/tools/test_path.py::test_nothing_that_pages_is_taken_or_passed_over_in_silence",),
     "D29": (_D_WORDS + "test_d29_impossible_dates_unknown_fields_and_latest_with_dates_are_never_passed_over",),

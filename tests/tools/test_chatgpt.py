@@ -227,6 +227,40 @@ async def test_a_day_without_the_ring_says_so_once() -> None:
     assert "oura.workout: no_record" in page["metadata"]["missing"]
 
 
+async def test_a_page_has_the_words_and_the_conclusions_of_every_other_answer() -> None:
+    records: dict[str, Sequence[Record]] = {
+        "daily_sleep": [{"id": "x", "day": "2026-03-08", "score": None}],
+        "daily_activity": [{"id": "a", "day": "2026-03-08", "score": None, "non_wear_time": 86_400}],
+    }
+    failing: dict[str, Exception] = {"heartrate": SourceUnreachable("It did not answer.")}
+
+    asked = connector(records, failing=failing)
+    page = await asked.ask("fetch", id="day:2026-03-08")
+    missing = dict(entry.split(": ") for entry in page["metadata"]["missing"].split(", "))
+    query = await asked.ask("health_query", collection="daily_stress", day="2026-03-08")
+    scores = await asked.ask("health_query", collection="daily_sleep", day="2026-03-08")
+    entered = await asked.ask("health_query", collection="session", day="2026-03-08")
+
+    assert [missing["oura.daily_stress"]] == query["empty"]["reasons"] == ["not_worn"]
+    assert [missing["oura.daily_sleep.score"]] == list(scores["missing"]["score"]) == ["no_score"]
+    assert missing["oura.daily_activity.score"] == "not_worn"
+    assert query["empty"]["evidence"][0] in page["text"]
+    assert "Nothing was measured while the ring was off; that is not zero." in page["text"].splitlines()
+    assert entered["empty"]["note"] in page["text"]
+    assert "On this day the ring was off for 20 h or more" in page["text"]
+    assert "this says nothing about whether records exist" in page["text"]  # of what is incomplete
+
+
+async def test_a_page_of_a_journey_names_the_owners_clock() -> None:
+    away = sleep("2026-03-10", bedtime_start="2026-03-10T00:10:00-04:00", end="2026-03-10T07:05:00-04:00")
+
+    abroad = await connector({"sleep": [away]}).ask("fetch", id="day:2026-03-10")
+    home = await connector({"sleep": [sleep("2026-03-10")]}).ask("fetch", id="day:2026-03-10")
+
+    assert "The owner's clock was at -04:00, not that of UTC" in abroad["text"]
+    assert "owner's clock" not in home["text"]
+
+
 async def test_the_owners_words_are_quoted_on_one_line() -> None:
     page = await connector({"enhanced_tag": [TAG]}).ask("fetch", id="day:2026-03-10")
 
