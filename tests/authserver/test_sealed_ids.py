@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+from string import ascii_letters, digits
 
 import pytest
 
@@ -122,6 +123,16 @@ def test_nobody_else_can_make_or_change_one() -> None:
     assert [ids.open(each) for each in changed] == [None] * len(changed)
     assert SealedIds(Keys([b"other" * 8])).open(sealed.client_id) is None
     assert [ids.open(PREFIX + each) for each in ("", "A", "AAAA", "A" * 200)] == [None] * 4
+
+
+@pytest.mark.parametrize("name", ["a", "ab", "abc"])  # with each, another number of bits of the last letter is unused
+def test_a_client_has_one_id_and_no_other_spelling_of_it(name: str) -> None:
+    ids = SealedIds(Keys([b"k" * 32]))
+    sealed = ids.seal(dataclasses.replace(CLIENT, name=name))
+    assert sealed is not None
+    others = {sealed.client_id[:-1] + letter for letter in ascii_letters + digits + "-_"} - {sealed.client_id}
+
+    assert [each for each in others if ids.open(each) is not None] == []
 
 
 def test_a_changed_key_still_opens_those_of_the_former() -> None:
