@@ -18,7 +18,7 @@ from app.authserver.browser import BrowserCookie, fingerprint
 from app.authserver.records import AccessToken, RefreshToken, from_json
 from app.simulator.grants import SCOPES, Family
 from app.vault.connections import Connection
-from tests.system.kills import World
+from tests.system.kills import World, http
 
 REDIRECT = "http://127.0.0.1:53682/callback"
 Tokens = Mapping[str, str]
@@ -73,23 +73,24 @@ class Client:
     async def revoke(self, token: str) -> httpx2.Response:
         return await self._form("/revoke", token=token)
 
-    async def ask(self, access_token: str) -> httpx2.Response:
-        """Ask something for which Oura has to be asked."""
-        arguments = {"collection": "daily_activity", "day": "2026-03-10"}
+    async def ask(self, access_token: str, *, at: str = "", day: str = "2026-03-10") -> httpx2.Response:
+        """Ask something for which Oura has to be asked; `at` is another process than the one that bears the name."""
+        arguments = {"collection": "daily_activity", "day": day}
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
         return await self.http.post(
-            f"{self.url}/mcp",
+            f"{at or self.url}/mcp",
             json={**call, "params": {"name": "health_query", "arguments": arguments}},
             headers={
+                "host": f"127.0.0.1:{self.world.port}",
                 "accept": "application/json, text/event-stream",
                 "authorization": f"Bearer {access_token}",
                 "mcp-protocol-version": "2025-11-25",
             },
         )
 
-    async def said(self, access_token: str) -> str:
+    async def said(self, access_token: str, *, at: str = "", day: str = "2026-03-10") -> str:
         """What a tool answers: "answered", or its error."""
-        answer = await self.ask(access_token)
+        answer = await self.ask(access_token, at=at, day=day)
         assert answer.status_code == 200, answer.status_code
         result = answer.json()["result"]
         return str(result["content"][0]["text"]) if result.get("isError") else "answered"
@@ -112,6 +113,14 @@ class Client:
         access = [from_json(AccessToken, raw).grant_id async for _, raw in store.scan("access:")]
         refresh = [from_json(RefreshToken, raw).grant_id async for _, raw in store.scan("refresh:")]
         return grant_id in access and grant_id in refresh
+
+
+async def client_of(world: World) -> Client:
+    """An app that has registered."""
+    client, _ = await world.parts.authserver.clients.register(
+        {"client_name": "app", "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none"}
+    )
+    return Client(world, http(), client.client_id)
 
 
 class Scenario(Protocol):

@@ -15,7 +15,7 @@ import pytest
 
 from tests.system.conftest import Backend
 from tests.system.kills import World, http, world
-from tests.system.scenarios import SCENARIOS, Client
+from tests.system.scenarios import SCENARIOS, client_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process, pytest.mark.timeout(600)]
 
@@ -27,17 +27,6 @@ NAMED = {
     "sign-in": {"before POST /oauth/token", "before compare_and_set conn", "before put code"},
     "revocation": {"before compare_and_set grant", "after compare_and_set grant"},
 }
-
-
-async def client_of(shared: World) -> Client:
-    client, _ = await shared.parts.authserver.clients.register(
-        {
-            "client_name": "app",
-            "redirect_uris": ["http://127.0.0.1:53682/callback"],
-            "token_endpoint_auth_method": "none",
-        }
-    )
-    return Client(shared, http(), client.client_id)
 
 
 async def steps_of(shared: World, name: str) -> list[str]:
