@@ -11,15 +11,18 @@ from packaging.version import Version
 
 from tests.packaging.tree import text
 
-FILES = ("constraints.txt", "constraints-test.txt", ".ci/mcp1.txt")
+FILES = ("constraints.txt", "constraints-test.txt", ".ci/mcp1.txt", ".ci/authlab.txt")
 PROJECT: dict[str, Any] = tomllib.loads(text("pyproject.toml"))
 
 
+ENTRY = re.compile(r"^(\S+)==(\S+)(?: ; .+?)? \\\n((?:    --hash=.+\n)+)", re.MULTILINE)
+
+
 def pinned(name: str) -> dict[str, tuple[Version, int]]:
-    """Canonical name → version and number of hashes."""
-    entries = re.findall(r"^(\S+)==(\S+)(?: ; .+?)? \\\n((?:    --hash=.+\n)+)", text(name), re.MULTILINE)
+    """Canonical name → version and number of hashes; of a package in two versions, by Python's, the later one."""
     return {
-        canonicalize_name(package): (Version(version), hashes.count("--hash=")) for package, version, hashes in entries
+        canonicalize_name(package): (Version(version), hashes.count("--hash="))
+        for package, version, hashes in ENTRY.findall(text(name))
     }
 
 
@@ -30,7 +33,7 @@ def test_every_line_is_an_exact_version_with_sha256_hashes_or_a_comment(name: st
             r"#.*|    # .*|[a-zA-Z0-9._-]+==[a-zA-Z0-9.!+_-]+( ; .+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?", line
         ), line
     assert all(hashes >= 1 for _, hashes in pinned(name).values())
-    assert len(pinned(name)) == len(re.findall(r"^[^\s#]", text(name), re.MULTILINE)), "an entry without a hash"
+    assert len(ENTRY.findall(text(name))) == len(re.findall(r"^[^\s#]", text(name), re.MULTILINE)), "one without a hash"
 
 
 @pytest.mark.parametrize(
