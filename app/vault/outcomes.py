@@ -35,6 +35,9 @@ class RefreshEndpoint(Protocol):
             RefreshRefused, RefreshMisconfigured, NotSent, OutcomeUnknown: See each. Anything else counts as unknown.
         """
 
+    async def revoke(self, *, access_token: str, refresh_token: str | None) -> bool:
+        """Give tokens back that nobody will use; True if the source confirmed it. Raises nothing."""
+
 
 class RefreshRefused(SourceError):
     """The source said explicitly that the refresh token is spent, revoked or expired."""

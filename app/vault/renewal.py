@@ -29,6 +29,7 @@ from app.vault.words import Words
 Change = Callable[[Connection], Connection]
 Checkpoint = Callable[[str], Awaitable[None]]
 _SAVE_PAUSE_S = 0.1
+_GIVE_BACK_S = 5.0
 _log = logs.get(__name__)
 
 
@@ -228,6 +229,7 @@ class Renewal:
                     if saved is None:  # an earlier write of ours whose answer was lost, a new sign-in, or an erasure
                         saved = await self._connections.load(ours.owner, self._source)
                         if saved is None:
+                            await self._give_back(ours)
                             raise self._words.absent()
                     _log.info("connection_renewed", source=self._source, generation=saved.generation)
                     self._newest[ours.owner] = (held, change)
@@ -241,8 +243,18 @@ class Renewal:
         """Store a successor that the store refused when it was fresh."""
         if owner in self.unsaved:
             held, change = self.unsaved[owner]
-            await self._connections.update(held, change)
+            saved = await self._connections.update(held, change)
+            if saved is None and await self._connections.load(owner, self._source) is None:
+                await self._give_back(change(held.connection))
             del self.unsaved[owner]
+
+    async def _give_back(self, ours: Connection) -> None:
+        """Revoke what was renewed for an owner who has left meanwhile: nobody else knows these tokens.
+
+        Only then. After a new sign-in they stay: it is not known whether Oura would end that one with them.
+        """
+        with anyio.move_on_after(_GIVE_BACK_S, shield=True):
+            await self._endpoint.revoke(access_token=ours.access_token, refresh_token=ours.refresh_token)
 
     async def _save_again(self, owner: str) -> None:
         """Store once more what the store had acknowledged and does not know any more.

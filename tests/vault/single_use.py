@@ -17,6 +17,7 @@ class SingleUse:
         self.valid = "refresh-0"
         self.alive = True
         self.presented: list[str] = []
+        self.given_back: list[tuple[str, str | None]] = []
         self.sent = anyio.Event()
         self.answer = anyio.Event()
         self.answer.set()
@@ -46,6 +47,10 @@ class SingleUse:
             case "bare":
                 return TokenAnswer(f"access-{n}", None, 86_400, None, token_url)
         return TokenAnswer(f"access-{n}", self.valid, 86_400, SCOPES, token_url)
+
+    async def revoke(self, *, access_token: str, refresh_token: str | None) -> bool:
+        self.given_back.append((access_token, refresh_token))
+        return True
 
     async def _fail_before(self, fault: str) -> None:
         match fault:

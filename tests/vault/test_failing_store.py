@@ -85,6 +85,23 @@ async def test_a_successor_kept_in_memory_does_not_overwrite_a_new_sign_in(
     await unlucky.rotation.drain()
 
     assert await machine.load() == signed_in
+    assert oura.given_back == []  # it might end the sign-in that took its place
+
+
+async def test_a_successor_kept_in_memory_is_given_back_when_the_owner_has_left(
+    machine: Machine, machines: Machines, oura: SingleUse, place: Place
+) -> None:
+    failing = Failing(place.open(), times=float("inf"))
+    unlucky = machines(store=failing, deadline_s=0.2)
+    with pytest.raises(StoreUnavailable):
+        await unlucky.rotation.access_token(ADA)
+    failing.times = 0
+    await machine.connections.erase(ADA.owner)
+
+    await unlucky.rotation.drain()
+
+    assert await machine.connections.load(ADA.owner) is None
+    assert oura.given_back == [("access-1", "refresh-1")]
 
 
 async def test_a_change_that_touches_no_token_does_not_cost_the_successor(machine: Machine, oura: SingleUse) -> None:

@@ -40,7 +40,7 @@ async def test_an_owner_who_leaves_during_a_refresh_takes_its_tokens_along(
     assert RECONNECT in await refusal(machine)
 
 
-async def test_a_refresh_that_stands_still_does_not_keep_an_owner_from_leaving_and_its_result_is_dropped(
+async def test_a_refresh_that_stands_still_does_not_keep_an_owner_from_leaving_and_its_result_is_given_back(
     machine: Machine, oura: SingleUse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.vault.connections._LAST_RENEWAL_S", 0.01)
@@ -54,6 +54,7 @@ async def test_a_refresh_that_stands_still_does_not_keep_an_owner_from_leaving_a
         await machine.rotation.access_token(ADA)
 
     assert await machine.connections.load(ADA.owner) is None
+    assert oura.given_back == [("access-1", "refresh-1")]
 
 
 @pytest.mark.parametrize("fault", ["", "refused"], ids=["renewed", "refused"])
@@ -73,3 +74,4 @@ async def test_an_owner_who_leaves_and_comes_back_meets_nothing_of_a_refresh_fro
     assert await machine.rotation.access_token(ADA) == "access-new"
 
     assert [await machine.load()] == came_back
+    assert oura.given_back == []  # it might end the sign-in that took their place

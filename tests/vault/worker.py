@@ -33,6 +33,9 @@ class Endpoint:
     async def refresh(self, refresh_token: str, *, token_url: str) -> TokenAnswer:
         return await anyio.to_thread.run_sync(self._post, refresh_token, token_url)
 
+    async def revoke(self, *, access_token: str, refresh_token: str | None) -> bool:
+        raise NotImplementedError
+
     def _post(self, refresh_token: str, token_url: str) -> TokenAnswer:
         address = urlsplit(token_url)
         http = HTTPConnection(address.hostname or "", address.port, timeout=10)
