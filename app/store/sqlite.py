@@ -52,7 +52,8 @@ class SqliteStore:
         rows = self._lookup.at_once(sql, parameters)
         if rows is None:
             rows, _ = await self._reader.run(sql, parameters)
-            await self._lookup.mend()
+            with suppress(StoreUnavailable):  # the answer is there; the next lookup tries again
+                await self._lookup.mend()
         found: dict[str, bytes] = dict(rows)
         return [found.get(key) for key in keys]
 

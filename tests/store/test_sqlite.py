@@ -267,3 +267,22 @@ async def test_the_connection_that_is_asked_on_the_event_loop_never_waits_and_ne
     await store.aclose()
     with pytest.raises(StoreUnavailable, match="closed"):
         await store.get("a")
+
+
+async def test_after_another_file_took_its_place_lookups_are_made_on_the_event_loop_again(
+    path: Path, clock: Clock
+) -> None:
+    store = SqliteStore(path, now=clock)
+    await store.put("a", b"old")
+    other = SqliteStore(path.with_name("other"), now=clock)
+    await other.put("a", b"new")
+    await other.aclose()
+    for end in ("-wal", "-shm"):
+        path.with_name(path.name + end).unlink()
+    path.with_name("other").replace(path)
+
+    assert await store.get("a") == b"new"
+    assert store._lookup.at_once("SELECT value FROM records", {}) == [(b"new",)]
+    await store.put("a", b"newer")
+    assert await store.get("a") == b"newer"
+    await store.aclose()

@@ -223,7 +223,22 @@ def damage(folder: Path) -> None:
         file.write(os.urandom(size - 100))
 
 
-async def test_a_file_that_is_damaged_under_the_process_is_named_and_healed_by_a_copy(tmp_path: Path) -> None:
+def rename_over(folder: Path, copy: bytes) -> None:
+    for name in FILES[1:]:
+        (folder / name).unlink()
+    (folder / "new").write_bytes(copy)
+    (folder / "new").chmod(0o600)
+    (folder / "new").rename(folder / FILES[0])
+
+
+def write_over(folder: Path, copy: bytes) -> None:
+    (folder / FILES[0]).write_bytes(copy)  # the same file, so nothing shows but what is in it
+
+
+@pytest.mark.parametrize("heal", [rename_over, write_over])
+async def test_a_file_that_is_damaged_under_the_process_is_named_and_healed_by_a_copy(
+    tmp_path: Path, heal: Callable[[Path, bytes], None]
+) -> None:
     folder = tmp_path / "data"
     async with running_app(folder) as vitals:
         app = await vitals.connected_app()
@@ -232,11 +247,7 @@ async def test_a_file_that_is_damaged_under_the_process_is_named_and_healed_by_a
             damage(folder)
             broken = await hear(vitals, app)
             again = await hear(vitals, app)
-            for name in FILES[1:]:
-                (folder / name).unlink()
-            (folder / "new").write_bytes(copy)
-            (folder / "new").chmod(0o600)
-            (folder / "new").rename(folder / FILES[0])
+            heal(folder, copy)
             back = await hear(vitals, app)
             said = await ask(app)
 
