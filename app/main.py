@@ -46,6 +46,7 @@ def from_environment() -> Starlette:
     # What is there now stays to the end. Left among what is examined for garbage, it makes each full examination stop
     # the event loop for a tenth of a second.
     gc.freeze()
+    gc.enable()  # off since `vitals serve` began
     return built
 
 

@@ -1,5 +1,6 @@
 """Runs an application under uvicorn the way this project wants it: our logs, no banner, a bounded graceful stop."""
 
+import gc
 import signal
 import socket
 from collections.abc import Callable
@@ -69,6 +70,8 @@ def run(factory: str, *, listener: socket.socket, workers: int) -> None:
     config = configuration(factory, workers=workers)
     if workers > 1:
         from uvicorn.supervisors import Multiprocess  # noqa: PLC0415 -- multiprocessing only where it is asked for
+
+        gc.enable()  # in this process, which loads nothing more
 
         class Workers(Multiprocess):
             def terminate_all(self) -> None:

@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Mapping
+from functools import cached_property
 from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Mount
@@ -14,6 +15,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from app.errors import Outage, SealBroken, StoreUnavailable, TooManyRequests
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _HERE = Path(__file__).parent
 _STATIC = _HERE / "static"
@@ -77,7 +81,18 @@ class Pages:
     """
 
     def __init__(self, *, public_url: str, sandbox: bool = False) -> None:
-        self._environment = Environment(
+        self._globals = {
+            "public_url": public_url,
+            "host": urlsplit(public_url).netloc,
+            "sandbox": sandbox,
+            "asset": _asset_names().__getitem__,
+        }
+
+    @cached_property
+    def _environment(self) -> "Environment":
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 -- with the first page
+
+        made = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
             autoescape=True,
             undefined=StrictUndefined,
@@ -85,12 +100,8 @@ class Pages:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self._environment.globals.update(
-            public_url=public_url,
-            host=urlsplit(public_url).netloc,
-            sandbox=sandbox,
-            asset=_asset_names().__getitem__,
-        )
+        made.globals.update(self._globals)
+        return made
 
     def __call__(
         self, template: str, /, *, status: int = 200, headers: Mapping[str, str] | None = None, **context: object
