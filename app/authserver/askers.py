@@ -93,7 +93,7 @@ class Askers:
             log.warning(
                 "forwarded_address_not_believed",
                 reason="X-Forwarded-For came from an address that FORWARDED_ALLOW_IPS does not name. If it is your "
-                "proxy's, name it there: until then everyone behind it shares one allowance.",
+                "proxy's, name it there: until then those behind it are not told apart.",
             )
         return self.of_address(client_address(peer, forwarded, self._trusted))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -25,7 +26,10 @@ from app.web.wire import Wire
 # Asked by programs that read JSON errors; everywhere else a browser that wants HTML gets a page.
 _FOR_PROGRAMS = ("/mcp", "/token", "/register", "/revoke", "/.well-known/", "/healthz", "/readyz")
 
-Lifespan = Callable[[Starlette], AbstractAsyncContextManager[Mapping[str, object] | None]]
+Lifespan = (
+    Callable[[Starlette], AbstractAsyncContextManager[None]]
+    | Callable[[Starlette], AbstractAsyncContextManager[Mapping[str, Any]]]
+)
 
 
 def build_web(
