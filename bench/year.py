@@ -14,7 +14,7 @@ from bench.figures import Figure, at_most, middle, said
 from bench.running import Child
 from bench.slow_oura import LATENCY_S
 
-YEAR = {"collection": "heartrate", "start": "2025-11-01", "end": "2026-10-31", "resolution": "hour"}
+YEAR = {"collection": "heartrate", "start": "2025-11-01", "end": "2026-10-31", "resolution": "hour", "format": "csv"}
 WEEK = {**YEAR, "start": "2026-10-25"}
 
 
@@ -25,7 +25,7 @@ def measure(folder: Path, rounds: int) -> Iterator[Figure]:
         for number in range(max(1, rounds // 2)):
             here = folder / str(number)
             here.mkdir()
-            settings = {"ANSWER_MAX_CHARS": "100000"}
+            settings = {"ANSWER_MAX_CHARS": "500000"}  # or only as many days would be fetched as one answer can hold
             with vitals(here, oura.url, "-m", "bench.watched", **settings) as ours:
                 seen = anyio.run(_measure, ours, connected(ours))
             growths.append(seen["grown_mb"])
