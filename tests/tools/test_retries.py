@@ -85,7 +85,7 @@ async def test_a_rate_limit_that_passes_is_waited_out_and_said(tmp_path: Path) -
 
     assert waits.taken == [3.0]
     assert (answer["complete"], answer["rate_limited"]) == (True, True)
-    assert answer["samples"] == len(simulator.truth("heartrate", *DAYS.values(), "Europe/Berlin"))
+    assert answer["samples"] == len(simulator.truth("heartrate", **DAYS, zone="Europe/Berlin"))
     assert "failures" not in answer
 
 
@@ -160,13 +160,14 @@ async def test_a_window_that_fails_for_good_is_named_and_gone_on_from(
     assert "2026-03-05" in " ".join(first["failures"])
     assert f"ask again with start={since}" in " ".join(first["notes"]).lower()
     assert "days_without_record" not in first  # what did not arrive is not missing
+    assert simulator.counts.data["/v2/usercollection/daily_activity"] == 0  # nor looked into
     assert rest["complete"] is True
     size = "n" if resolution == "raw" else "samples"
     # A 429 that is not waited out holds up every window of the process, so windows beside it may break off too.
     assert first["continue_from"] == "2026-03-04" or (status, resolution) == (429, "hour")
     kept = 0 if since == date(2026, 3, 1) else first[size]
     assert kept == len(simulator.truth("heartrate", "2026-03-01", first["continue_from"], "Europe/Berlin"))
-    assert kept + rest[size] == len(simulator.truth("heartrate", *DAYS.values(), "Europe/Berlin"))
+    assert kept + rest[size] == len(simulator.truth("heartrate", **DAYS, zone="Europe/Berlin"))
 
 
 async def test_documents_of_a_window_that_fails_for_good_are_delivered_up_to_it(tmp_path: Path) -> None:
