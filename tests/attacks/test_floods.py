@@ -204,7 +204,9 @@ async def test_sign_ins_begun_from_one_address_are_bounded_and_a_person_reads_wh
     assert "code" in handed_over(owner)
 
 
-async def test_so_are_those_of_the_owners_page(vitals: Vitals) -> None:
+async def test_so_are_those_of_the_owners_page_and_no_refusal_is_logged_as_a_fault(
+    written: io.StringIO, vitals: Vitals
+) -> None:
     stranger = Browser(coming_from(vitals, STRANGER), stop_at="https://oura.test")
     statuses = []
     for _ in range(SIGN_IN.each + 1):
@@ -213,6 +215,8 @@ async def test_so_are_those_of_the_owners_page(vitals: Vitals) -> None:
         statuses.append(303 if stranger.stopped else stranger.status)
 
     assert statuses == [303] * SIGN_IN.each + [429]
+    assert '"status": 429' in written.getvalue()
+    assert "request_failed" not in written.getvalue()
 
 
 async def test_a_sign_in_keeps_of_the_apps_request_only_what_counts(vitals: Vitals) -> None:
