@@ -215,7 +215,7 @@ async def test_so_are_those_of_the_owners_page_and_no_refusal_is_logged_as_a_fau
         statuses.append(303 if stranger.stopped else stranger.status)
 
     assert statuses == [303] * SIGN_IN.each + [429]
-    assert '"status": 429' in written.getvalue()
+    assert '"status":429' in written.getvalue()
     assert "request_failed" not in written.getvalue()
 
 
