@@ -17,6 +17,11 @@ from tests.store.conftest import Clock
 pytestmark = pytest.mark.anyio
 
 
+@pytest.fixture(autouse=True)
+def _looks_at_the_file_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.store.sqlite_file._LOOK_S", 0)
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "new" / "vitals.sqlite3"

@@ -28,6 +28,11 @@ UNUSABLE = (
 FILES = ("vitals.sqlite3", "vitals.sqlite3-wal", "vitals.sqlite3-shm")
 
 
+@pytest.fixture(autouse=True)
+def _looks_at_the_file_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.store.sqlite_file._LOOK_S", 0)
+
+
 def mount(*arguments: str) -> None:
     subprocess.run(["mount", *arguments], check=True, capture_output=True)
 
