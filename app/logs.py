@@ -29,6 +29,7 @@ FIELDS = frozenset(
         "tool", "source", "collection", "step", "outcome", "generation", "attempt", "count", "pages", "days",
         # the process
         "version", "public_url", "host", "port", "workers", "store", "sandbox", "reference", "dropped",
+        "redis_is_ahead_s",
     }
 )  # fmt: skip
 _OF_STRUCTLOG = frozenset({"event", "level", "timestamp"})
