@@ -82,8 +82,8 @@ class SealBroken(VitalsError):
         )
         return (
             f"The owner's sign-in is still stored, but cannot be opened: {why}. Nothing was erased. Whoever runs this "
-            "server puts the former key back into SECRET_KEY; or ends it with `vitals disconnect`, and the owner "
-            "signs in again."
+            "server puts the former key back into SECRET_KEY; or ends it with the command vitals disconnect, and the "
+            "owner signs in again."
         )
 
 
