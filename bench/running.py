@@ -15,6 +15,7 @@ import psutil
 ROOT = Path(__file__).parents[1]
 START_S = 60.0
 _PAUSE_S = 0.002
+_TOOLS = ("rich", "greenlet")  # of the linters and of the browser in the tests
 
 
 def free_port() -> int:
@@ -59,7 +60,8 @@ def child(*command: str, port: int, env: Mapping[str, str], folder: Path) -> Ite
         env: Its whole environment but for PATH.
         folder: Its working folder, and where its output goes.
     """
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **env}
+    path = os.pathsep.join((str(_without_tools(folder)), str(ROOT)))
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": path, **env}
     with (folder / f"{port}.log").open("wb") as log:
         began = time.perf_counter()
         popen = subprocess.Popen([sys.executable, *command], env=environment, cwd=folder, stdout=log, stderr=log)
@@ -73,6 +75,15 @@ def child(*command: str, port: int, env: Mapping[str, str], folder: Path) -> Ite
             except subprocess.TimeoutExpired:
                 popen.kill()
                 popen.wait(10)
+
+
+def _without_tools(folder: Path) -> Path:
+    """Hide what only a developer's machine has, and what structlog would load because it is there."""
+    hidden = folder / "hidden"
+    hidden.mkdir(exist_ok=True)
+    for name in _TOOLS:
+        (hidden / f"{name}.py").write_text("raise ImportError\n")
+    return hidden
 
 
 def _wait(popen: subprocess.Popen[bytes], port: int, log: Path) -> None:

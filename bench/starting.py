@@ -19,17 +19,22 @@ def measure(folder: Path, rounds: int) -> Iterator[Figure]:
         here.mkdir()
         port = free_port()
         with child("-m", "bench.bare", str(port), "json", port=port, env={}, folder=here) as bare:
+            bare_cpu_s = bare.cpu_s()
             time.sleep(_SETTLE_S)
             bare_mb = bare.rss_mb()
         with vitals(here, "http://127.0.0.1:9") as ours:
+            ours_cpu_s = ours.cpu_s()
             time.sleep(_SETTLE_S)
             ours_mb = ours.rss_mb()
         if number == 0:
             continue  # the first start compiles what others find compiled
         starts.append(ours.started_in_s / bare.started_in_s)
         sizes.append(ours_mb / bare_mb)
-        seen.append((ours.started_in_s, bare.started_in_s, ours_mb, bare_mb))
-    ours_s, bare_s, ours_mb, bare_mb = (middle(each) for each in zip(*seen, strict=True))
-    details = f"{ours_s:.2f} s against {bare_s:.2f} s, {rounds} rounds, {min(starts):.2f} to {max(starts):.2f}"
+        seen.append((ours.started_in_s, bare.started_in_s, ours_mb, bare_mb, ours_cpu_s, bare_cpu_s))
+    ours_s, bare_s, ours_mb, bare_mb, ours_cpu_s, bare_cpu_s = (middle(each) for each in zip(*seen, strict=True))
+    details = (
+        f"{ours_s:.2f} s against {bare_s:.2f} s, {rounds} rounds, {min(starts):.2f} to {max(starts):.2f}; "
+        f"{ours_cpu_s:.2f} s against {bare_cpu_s:.2f} s of processor: {ours_cpu_s / bare_cpu_s:.2f}"
+    )
     yield at_most("start to first /healthz", middle(starts), 1.3, details)
     yield at_most("resident memory, idle", middle(sizes), 1.3, f"{ours_mb:.0f} MB against {bare_mb:.0f} MB")
