@@ -19,6 +19,7 @@ UNREAD_BYTES = (
     4 * 1024 * 1024
 )  # of a body behind an early answer (401): closing sooner could cost the client the answer
 STOPPING = "stopping"  # in the lifespan's state: what to call when the server begins to stop
+_STOPS = "stops"  # beside it, once that has been called
 LINGER_S = 0.5  # an idle connection is kept so long then: a request may be on its way, and would be lost unanswered
 BODY_S = 60.0  # 4 MiB, the largest body taken, at 0.6 Mbit/s
 
@@ -43,6 +44,8 @@ class BoundedHeads(HttpToolsProtocol):
         """Begin to wait for the first request."""
         super().connection_made(transport)
         self._wait(self.head_s, self._head_is_late)
+        if self.app_state.get(_STOPS):  # taken in the moment in which the server stopped listening
+            self._end_politely()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting, and tell every request that is being answered.
@@ -101,6 +104,10 @@ class BoundedHeads(HttpToolsProtocol):
         stopping = self.app_state.get(STOPPING)
         if stopping is not None:
             stopping()
+        self.app_state[_STOPS] = True
+        self._end_politely()
+
+    def _end_politely(self) -> None:
         self._last = True
         if self.cycle is None or self.cycle.response_complete:
             self.loop.call_later(LINGER_S, self._close_if_idle)

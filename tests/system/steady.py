@@ -17,6 +17,7 @@ class Steady:
     wrong: list[str] = field(default_factory=list)  # answers other than a tool's result
     errors: list[str] = field(default_factory=list)  # results in which the tool says what went wrong
     cut: list[str] = field(default_factory=list)  # sent, and not answered
+    not_taken: int = 0  # reset while nobody had taken the connection: it waited in the kernel when listening ended
 
 
 async def ask_steadily(app: App, *, connections: int, tool: str, arguments: Mapping[str, object]) -> Steady:
@@ -37,13 +38,16 @@ async def _one(seen: Steady, host: str, port: int, request: bytes) -> None:
         except ConnectionError:
             return  # the server has gone; nothing was sent
         try:
-            while await _answered(seen, reader, writer, request):
-                pass
+            again = await _answered(seen, reader, writer, request, fresh=True)
+            while again:
+                again = await _answered(seen, reader, writer, request)
         finally:
             writer.close()
 
 
-async def _answered(seen: Steady, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> bool:
+async def _answered(
+    seen: Steady, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes, *, fresh: bool = False
+) -> bool:
     """Ask once; True if the connection may be used again."""
     if reader.at_eof():
         return False  # closed between two requests, as a server may
@@ -53,7 +57,10 @@ async def _answered(seen: Steady, reader: asyncio.StreamReader, writer: asyncio.
         length = int(head.partition("content-length:")[2].partition("\r\n")[0])
         body = await reader.readexactly(length)
     except (ConnectionError, asyncio.IncompleteReadError) as exc:
-        seen.cut.append(repr(exc))
+        if fresh and isinstance(exc, ConnectionResetError):
+            seen.not_taken += 1
+        else:
+            seen.cut.append(repr(exc))
         return False
     seen.answered += 1
     result = json.loads(body).get("result") if " 200 " in head.partition("\r\n")[0] else None

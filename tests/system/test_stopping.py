@@ -48,11 +48,13 @@ def test_told_to_stop_under_load_it_cuts_no_request_and_finishes_the_renewal(
         with vitals("serve", "--workers", str(workers), env=env, folder=tmp_path / "one", port=port) as process:
             app = anyio.run(signed_in, process)
 
-            async def stop_while_asked() -> tuple[Steady, float]:
+            async def stop_while_asked() -> tuple[list[Steady], float]:
                 async with app_through(process, app) as asking, anyio.create_task_group() as group:
-                    steady = asyncio.create_task(
-                        ask_steadily(asking, connections=6, tool="health_query", arguments=DAY)
-                    )
+                    steady = [
+                        # Some wait for the renewal when the stop comes, the others are between two requests.
+                        asyncio.create_task(ask_steadily(asking, connections=6, tool="health_query", arguments=DAY)),
+                        asyncio.create_task(ask_steadily(asking, connections=12, tool="health_catalog", arguments={})),
+                    ]
                     await until(lambda: len(oura.simulator.log) > 40)  # the load is on
                     oura.simulator.faults.add("hold", "/oauth/*")
                     oura.simulator.expire_access_tokens()
@@ -61,7 +63,7 @@ def test_told_to_stop_under_load_it_cuts_no_request_and_finishes_the_renewal(
                     told_at = time.monotonic()
                     await until(lambda: not listens(port))  # the stop has begun, on every process
                     oura.simulator.faults.clear()
-                    seen = await steady
+                    seen = await asyncio.gather(*steady)
                     group.cancel_scope.cancel()
                 return seen, told_at
 
@@ -71,10 +73,15 @@ def test_told_to_stop_under_load_it_cuts_no_request_and_finishes_the_renewal(
         with vitals("serve", env=env, folder=tmp_path / "after", port=port) as process:
             assert anyio.run(ask_once, process, app) == "answered, complete: True"
 
-        assert seen.cut == []
-        assert seen.wrong == []
-        assert seen.answered > 20
-        assert [error for error in seen.errors if "This process is shutting down" not in error] == []
+        for each in seen:
+            assert each.cut == []
+            assert each.wrong == []
+            assert each.answered > 20
+            # Of two that share an address one stops listening first, and its clients come to the other as it stops too:
+            # what the kernel has accepted by then, no process can take any more.
+            assert each.not_taken == 0 or workers > 1
+        errors = [error for each in seen for error in each.errors]
+        assert [error for error in errors if "This process is shutting down" not in error] == []
         assert oura.simulator.counts.refreshes == 1
 
 
