@@ -9,7 +9,7 @@ import anyio
 import httpx2
 import pytest
 
-from app.errors import SourceBusy, SourceChanged, SourceError, SourceUnreachable
+from app.errors import SourceBusy, SourceChanged, SourceError
 from app.sources.oura.breaker import FAILURES, LONGEST_S, PAUSES_S, Down
 from app.sources.oura.catalog import COLLECTIONS
 from app.sources.oura.client import OuraClient
@@ -30,9 +30,13 @@ class Oura:
         self.asked = 0
         self.waits = 0  # of the client, between an attempt and the next
         self.hold: anyio.Event | None = None
+        self.failing = 0  # requests that fail before it answers
 
     async def __call__(self, request: httpx2.Request) -> httpx2.Response:
         self.asked += 1
+        if self.failing:
+            self.failing -= 1
+            return httpx2.Response(503, json={})
         if self.hold is not None:
             await self.hold.wait()
         if isinstance(self.answer, Exception):
@@ -72,6 +76,12 @@ async def fails(ask: Callable[[], Coroutine[Any, Any, object]]) -> SourceError:
     return caught.value
 
 
+async def until_down(ask: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    """Ask as often as it takes, and not once more."""
+    for _ in range(FAILURES):
+        assert not isinstance(await fails(ask), Down)
+
+
 DOWN = [
     pytest.param(httpx2.Response(500, json={}), id="500"),
     pytest.param(httpx2.Response(503, html="<html>"), id="503 with a web page"),
@@ -84,16 +94,15 @@ DOWN = [
 
 
 @pytest.mark.parametrize("answer", DOWN)
-async def test_after_three_failures_in_a_row_nothing_is_sent_for_a_while(answer: Answer) -> None:
+async def test_after_three_requests_given_up_in_a_row_nothing_is_sent_for_a_while(answer: Answer) -> None:
     oura, time = Oura(answer), Time()
     async with asking(oura, time) as ask:
-        while oura.asked < FAILURES:
-            await fails(ask)
+        await until_down(ask)
         sent, waits = oura.asked, oura.waits
         time.at += PAUSES_S[0] - 1
         refused = [await fails(ask) for _ in range(20)]
 
-    assert oura.asked == sent == FAILURES
+    assert oura.asked == sent <= 2 * FAILURES
     assert oura.waits == waits  # told at once
     assert all(isinstance(error, Down) for error in refused)
 
@@ -103,6 +112,7 @@ async def test_what_is_said_names_how_long_it_has_failed_with_what_and_when_to_c
     async with asking(oura, time) as ask:
         await fails(ask)
         time.at += 30
+        await fails(ask)
         await fails(ask)
         time.at += 2
         said = str(await fails(ask))
@@ -137,6 +147,21 @@ async def test_a_refusal_and_an_unreadable_answer_are_no_failures_of_that_kind(a
     assert sent >= 3
 
 
+async def test_what_a_repetition_mends_is_never_taken_for_down() -> None:
+    oura = Oura(PAGE)
+    oura.hold = anyio.Event()
+    async with asking(oura) as ask:
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as group:
+                for _ in range(2 * FAILURES):  # each fails after the one before, and none is answered in between
+                    oura.failing = 1
+                    group.start_soon(ask)
+                    await anyio.wait_all_tasks_blocked()
+                oura.hold.set()
+
+    assert oura.asked == 4 * FAILURES
+
+
 async def test_one_answer_in_between_begins_the_count_anew() -> None:
     oura = Oura(httpx2.Response(503, json={}))
     async with asking(oura) as ask:
@@ -152,8 +177,7 @@ async def test_one_answer_in_between_begins_the_count_anew() -> None:
 async def test_each_pause_is_longer_up_to_a_cap_and_each_probe_is_one_request() -> None:
     oura, time = Oura(httpx2.Response(503, json={})), Time()
     async with asking(oura, time) as ask:
-        while oura.asked < FAILURES:
-            await fails(ask)
+        await until_down(ask)
         for pause_s in (*PAUSES_S, PAUSES_S[-1]):
             sent = oura.asked
             time.at += pause_s - 0.5
@@ -170,8 +194,7 @@ async def test_a_wait_that_oura_asks_for_is_kept_but_not_for_ever() -> None:
     for asked_s, kept_s in (("90", 90.0), ("86400", LONGEST_S)):
         oura, time = Oura(httpx2.Response(503, json={}, headers={"retry-after": asked_s})), Time()
         async with asking(oura, time) as ask:
-            while oura.asked < FAILURES:
-                await fails(ask)
+            await until_down(ask)
             time.at += kept_s - 1
             assert isinstance(await fails(ask), Down)
             time.at += 1
@@ -182,8 +205,7 @@ async def test_a_wait_that_oura_asks_for_is_kept_but_not_for_ever() -> None:
 async def test_of_many_at_once_one_probes_and_the_others_go_on_when_it_is_answered() -> None:
     oura, time = Oura(httpx2.Response(503, json={})), Time()
     async with asking(oura, time) as ask:
-        while oura.asked < FAILURES:
-            await fails(ask)
+        await until_down(ask)
         time.at += PAUSES_S[0]
         oura.answer, oura.hold, sent = PAGE, anyio.Event(), oura.asked
         with anyio.fail_after(5):
@@ -201,8 +223,7 @@ async def test_of_many_at_once_one_probes_and_the_others_go_on_when_it_is_answer
 async def test_one_answer_ends_it_and_all_go_side_by_side_again() -> None:
     oura, time = Oura(httpx2.Response(503, json={})), Time()
     async with asking(oura, time) as ask:
-        while oura.asked < FAILURES:
-            await fails(ask)
+        await until_down(ask)
         time.at += PAUSES_S[0]
         oura.answer = PAGE
         await ask()
@@ -225,8 +246,7 @@ async def test_of_many_at_once_one_probes_and_the_others_are_refused_when_it_fai
         refused.append(await fails(ask))
 
     async with asking(oura, time) as ask:
-        while oura.asked < FAILURES:
-            await fails(ask)
+        await until_down(ask)
         time.at += PAUSES_S[0]
         oura.hold, sent = anyio.Event(), oura.asked
         with anyio.fail_after(5):
@@ -243,8 +263,7 @@ async def test_of_many_at_once_one_probes_and_the_others_are_refused_when_it_fai
 async def test_who_hangs_up_while_probing_leaves_the_probe_to_the_next() -> None:
     oura, time = Oura(httpx2.Response(503, json={})), Time()
     async with asking(oura, time) as ask:
-        while oura.asked < FAILURES:
-            await fails(ask)
+        await until_down(ask)
         time.at += PAUSES_S[0]
         oura.answer, oura.hold, sent = PAGE, anyio.Event(), oura.asked
         with anyio.fail_after(5):
@@ -284,8 +303,7 @@ async def test_an_answer_that_is_too_large_shows_that_somebody_is_there(monkeypa
     monkeypatch.setattr("app.sources.oura.sending._LARGEST_BODY", 1000)
     oura, time = Oura(httpx2.ConnectError("no")), Time()
     async with asking(oura, time) as ask:
-        while oura.asked < FAILURES:
-            assert isinstance(await fails(ask), SourceUnreachable)
+        await until_down(ask)
         time.at += PAUSES_S[0]
         oura.answer = httpx2.Response(200, content=b"[" * 2000)
         assert isinstance(await fails(ask), SourceChanged)

@@ -99,4 +99,4 @@ def test_one_token_refused_to_many_windows_is_one_refusal() -> None:
         refusals.note("ada", "fresh")
 
     with pytest.raises(ReconnectRequired, match=rf"in {PAUSES_S[0]:.0f} s"):
-        refusals.hold("ada")
+        refusals.hold("ada", "fresh")

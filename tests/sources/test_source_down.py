@@ -18,6 +18,7 @@ import pytest
 
 from app.simulator import Simulator
 from app.sources.oura import client, sending
+from app.sources.oura.breaker import FAILURES
 from app.sources.outgoing import Lines
 from app.sources.question import Terms
 from app.tools import calling
@@ -365,7 +366,7 @@ async def test_a_call_that_nothing_else_ends_ends_itself(
         async with running_app(tmp_path) as vitals:
             app = await vitals.connected_app()
             monkeypatch.setattr("app.tools.calling.CALL_S", 0.05)
-            monkeypatch.setattr("app.vault.connections.Connections.load", never)
+            monkeypatch.setattr("app.sources.oura.source.OuraSource.timezone", never)
             said = await refused(app, tool, **arguments)
 
     assert "no answer came about within" in said
@@ -424,7 +425,7 @@ async def test_one_question_that_finds_oura_down_spares_it_the_next_ones(tmp_pat
         async with running_app(tmp_path, simulator=simulator, clock=clock, upstream=bent) as vitals:
             app = await vitals.connected_app()
             bent.act = failing
-            for _ in range(2):
+            for _ in range(FAILURES):
                 await refused(app, "health_query", collection="sleep", day="2026-03-08")
             sent = asked
             said = [

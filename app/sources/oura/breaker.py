@@ -17,7 +17,7 @@ from app import logs
 from app.errors import SourceUnreachable
 from app.sources.oura.sending import Unreachable
 
-FAILURES: Final = 3  # one after the other: a first request, its repetition, and another
+FAILURES: Final = 3  # requests given up in a row, each after its repetition: what a repetition mends is not down
 PAUSES_S: Final = (5.0, 10.0, 20.0, 40.0, 60.0)  # before each probe; the last stays
 LONGEST_S: Final = 300.0  # of a wait that the source asks for: owners wait with us
 _log = logs.get(__name__)
@@ -30,14 +30,16 @@ class Down(SourceUnreachable):
 class Asking:
     """One request on its way."""
 
-    def __init__(self, streak: int) -> None:
+    def __init__(self, streak: int, *, last: bool) -> None:
         self.streak = streak  # failures in a row when it was sent
+        self.last = last  # it will not be repeated if it fails
         self.failure: str | None = None
         self.wait_s = 0.0
 
-    def failed(self, reason: str, wait_s: float | None = None) -> None:
-        """Note that its answer says the source is down, and for how long it asks to be left alone."""
+    def failed(self, reason: str, wait_s: float | None = None, *, last: bool = False) -> None:
+        """Note that its answer says the source is down, how long it asks to be left alone, and if that is given up."""
         self.failure = reason
+        self.last |= last
         self.wait_s = min(wait_s or 0.0, LONGEST_S)
 
 
@@ -71,14 +73,17 @@ class Breaker:
         )
 
     @asynccontextmanager
-    async def asking(self) -> AsyncIterator[Asking]:
+    async def asking(self, *, last: bool = True) -> AsyncIterator[Asking]:
         """Surround one request. While another one probes, wait for what comes of it.
+
+        Args:
+            last: It will not be repeated if it fails. A failure that will be counts only while probing.
 
         Raises:
             Down: See `refuse_while_down`.
         """
         probe = await self._admitted()
-        asking = Asking(self._streak)
+        asking = Asking(self._streak, last=last or probe is not None)
         try:
             yield asking
         except Unreachable as error:
@@ -109,6 +114,8 @@ class Breaker:
             await self._probe.wait()
 
     def _fail(self, asking: Asking, reason: str) -> None:
+        if not asking.last:
+            return
         if asking.streak != self._streak:
             return  # it was on its way when another failed, so it tells nothing new: a line cut once cuts them all
         now = self._clock()

@@ -94,7 +94,7 @@ class OuraClient:
         try:
             return await self._accepted(url, token, collection, caller)
         except TokenRefused:
-            self._refusals.hold(caller.owner)
+            self._refusals.hold(caller.owner, token)
             renewed = await self._token(caller, refused=token)
         try:
             return await self._accepted(url, renewed, collection, caller)
@@ -118,7 +118,7 @@ class OuraClient:
         waited_s, limited, failed = 0.0, 0, 0
         while True:
             try:
-                page = await self._once(url, token, collection)
+                page = await self._once(url, token, collection, last=failed > 0)
             except (Held, Down):
                 raise
             except SourceBusy as error:
@@ -142,16 +142,16 @@ class OuraClient:
                 return Page(page.records, page.next_token, rate_limited=limited > 0)
             await self._sleep(_RETRY_WAIT_S)
 
-    async def _once(self, url: str, token: str, collection: Collection) -> Page:
+    async def _once(self, url: str, token: str, collection: Collection, *, last: bool) -> Page:
         self._breaker.refuse_while_down()  # who comes now is told at once, and does not queue behind slow ones first
-        async with self._pace.turn(), self._breaker.asking() as asking:
+        async with self._pace.turn(), self._breaker.asking(last=last) as asking:
             status, headers, body = await get(self._http, url, token)
             if status == 429:
                 self._pace.limited()
             else:
                 self._pace.answered()
             if (failing := wire.down(status, headers, body)) is not None:
-                asking.failed(failing, wire.wait_asked_s(headers))
+                asking.failed(failing, wire.wait_asked_s(headers), last=status < 500)  # a web page: not repeated
         parse = partial(wire.parse_page, status, headers, body, bare_record=collection.date_kind is DateKind.UNDATED)
         if status == 429 or len(body) <= _PARSED_AT_ONCE:  # the first without a pause, see `Pace.limited`
             return parse()

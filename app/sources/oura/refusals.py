@@ -38,14 +38,15 @@ class Refusals:
         self._clock = clock
         self._streaks: dict[str, _Streak] = {}  # by owner; no more of them than may sign in
 
-    def hold(self, owner: str) -> None:
-        """Refuse a renewal that would most likely bring another token that is refused.
+    def hold(self, owner: str, token: str) -> None:
+        """Refuse to renew a refused token, when that would most likely bring another one that is refused.
 
         Raises:
-            ReconnectRequired: A fresh token was refused a moment ago.
+            ReconnectRequired: This token was fresh when it was refused, a moment ago. Another one may be from before
+                a renewal, and then no renewal is needed to get the present one.
         """
         streak = self._streaks.get(owner)
-        if streak is None or (left_s := streak.not_before - self._clock()) <= 0:
+        if streak is None or streak.token != hash(token) or (left_s := streak.not_before - self._clock()) <= 0:
             return
         raise ReconnectRequired(
             f"Oura refuses the access token, as it refused the renewed one before, so it was not renewed again now; "
