@@ -167,7 +167,7 @@ async def test_nothing_leads_from_a_link_to_us_to_a_strangers_page(vitals: Vital
         assert answer.status_code == 400
         assert "location" not in answer.headers
         assert "http-equiv" not in answer.text
-        (link,) = re.findall(r'<a class="button" href="([^"]+)">Back to evil\.example</a>', answer.text)
+        (link,) = re.findall(r'<a class="button plain" href="([^"]+)">Back to evil\.example</a>', answer.text)
         assert link.startswith(EVIL + "?error=")
         assert "state=" in link
         assert "iss=" in link
