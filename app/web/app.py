@@ -63,7 +63,8 @@ def build_web(
     ]
 
     async def failed(request: Request, exc: Exception) -> Response:
-        if request.url.path.startswith(_FOR_PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
+        # Not `request.url`: it decodes the query too, and raises where that is no UTF-8.
+        if request.scope["path"].startswith(_FOR_PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
             return for_error(exc)
         return pages.for_error(exc)
 
