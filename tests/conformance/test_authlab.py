@@ -15,7 +15,7 @@ import pytest
 
 from tests.processes import Process, vitals
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 ROOT = Path(__file__).parents[2]
 
 # Not run, each because of something that this server does right or does not have.
