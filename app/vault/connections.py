@@ -5,6 +5,7 @@ nobody wrote in between, not that somebody wrote the same.
 """
 
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -20,6 +21,7 @@ _RACES = 20  # compare-and-set attempts; each lost one means that somebody else 
 _LAST_RENEWAL_S = (
     25.0  # must exceed the deadline of a renewal (`Rotation.deadline_s`), whose tokens are then erased too
 )
+GLANCE_S = 1.0  # how long a connection that was read may be taken for the present one
 _ERASING_S = 30.0  # must exceed what four calls to a slow store take
 
 
@@ -74,12 +76,31 @@ class Erased:
 
 
 class Connections:
-    """The sealed records `conn:<source>:<owner>` and `pin:<source>:<owner>`."""
+    """The sealed records `conn:<source>:<owner>` and `pin:<source>:<owner>`.
 
-    def __init__(self, store: Store, keys: Keys) -> None:
+    Args:
+        store: Where they are.
+        keys: What seals them.
+        clock: Seconds that only rise.
+    """
+
+    def __init__(self, store: Store, keys: Keys, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._connections = keys.sealer("connection")
         self._pins = keys.sealer("pin")
+        self._clock = clock
+        self._glances: dict[str, tuple[Connection, float]] = {}  # by key, and when it was read
+        self._writes = 0  # by this process
+
+    async def glance(self, owner: str, source: str = "oura") -> Connection | None:
+        """Like `load`, but what was read up to `GLANCE_S` ago will do, unless this process has written since.
+
+        For whoever asks for the zone or the scopes beside the token, which is always read anew.
+        """
+        known = self._glances.get(_key("conn", source, owner))
+        if known is not None and self._clock() - known[1] < GLANCE_S:
+            return known[0]
+        return await self.load(owner, source)
 
     async def load(self, owner: str, source: str = "oura") -> Connection | None:
         """Return the connection, live or ended; None if the owner never signed in or has left.
@@ -93,10 +114,14 @@ class Connections:
     async def read(self, owner: str, source: str = "oura") -> Held | None:
         """Like `load`, with what a compare-and-set needs."""
         key = _key("conn", source, owner)
+        at, writes = self._clock(), self._writes
         raw = await self._store.get(key)
         if raw is None:
+            self._glances.pop(key, None)
             return None
         connection, others = _decode(self._connections.open(raw, bound_to=key))
+        if writes == self._writes:
+            self._glances[key] = connection, at
         return Held(connection, raw, others)
 
     async def connect(self, connection: Connection) -> Connection:
@@ -168,6 +193,7 @@ class Connections:
                 lease = self._store.lease(renewal_lease(source, owner), ttl_s=_ERASING_S, wait_s=_LAST_RENEWAL_S)
                 await turn.enter_async_context(lease)
             raw = await self._store.take(key)
+            self._forget(key)
             for kind in ("pin", "intent"):
                 await self._store.delete(_key(kind, source, owner))
         if raw is None:
@@ -185,7 +211,14 @@ class Connections:
         key = _key("conn", new.source, new.owner)
         plain = _encode(new, held.others if held else {})
         sealed = self._connections.seal(plain, bound_to=key)
-        return await self._store.compare_and_set(key, held.raw if held else None, sealed)
+        try:
+            return await self._store.compare_and_set(key, held.raw if held else None, sealed)
+        finally:  # also when nobody knows whether it was written
+            self._forget(key)
+
+    def _forget(self, key: str) -> None:
+        self._writes += 1
+        self._glances.pop(key, None)
 
     async def _pin(self, connection: Connection) -> None:
         key = _key("pin", connection.source, connection.owner)

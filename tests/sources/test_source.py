@@ -38,7 +38,7 @@ class OneConnection:
     def __init__(self, connection: Connection | None) -> None:
         self.connection = connection
 
-    async def load(self, owner: str, source: str = "oura") -> Connection | None:
+    async def glance(self, owner: str, source: str = "oura") -> Connection | None:
         return self.connection if owner == "ada" else None
 
 

@@ -8,7 +8,7 @@ import pytest
 from app.errors import SealBroken
 from app.store.base import Store
 from app.store.crypto import Keys
-from app.vault.connections import AccountMismatch, Connection, Connections, Erased
+from app.vault.connections import GLANCE_S, AccountMismatch, Connection, Connections, Erased
 from tests.store.conftest import Clock
 from tests.vault.ada import ADA, KEYS
 from tests.vault.conftest import connection
@@ -40,6 +40,49 @@ async def test_each_sign_in_is_the_next_generation_and_live(connections: Connect
 
     assert second.generation == first.generation + 1
     assert (second.state, second.ended_why, second.told) == ("live", None, False)
+
+
+@pytest.fixture
+def seconds() -> list[float]:
+    return [0.0]
+
+
+@pytest.fixture
+def glancing(store: Store, seconds: list[float]) -> Connections:
+    return Connections(store, KEYS, clock=lambda: seconds[0])
+
+
+async def _token_at_a_glance(connections: Connections) -> str | None:
+    seen = await connections.glance(ADA.owner)
+    return seen.access_token if seen else None
+
+
+async def test_a_glance_reads_once_a_second_and_sees_by_then_what_another_process_wrote(
+    glancing: Connections, connections: Connections, clock: Clock, seconds: list[float]
+) -> None:
+    await connections.connect(connection(clock))
+    assert await _token_at_a_glance(glancing) == "access-0"
+    await connections.connect(connection(clock, access_token="access-1"))
+
+    seconds[0] = GLANCE_S - 0.1
+    assert await _token_at_a_glance(glancing) == "access-0"
+    seconds[0] = GLANCE_S
+
+    assert await _token_at_a_glance(glancing) == "access-1"
+
+
+async def test_a_glance_sees_at_once_what_this_process_wrote(glancing: Connections, clock: Clock) -> None:
+    assert await _token_at_a_glance(glancing) is None
+    await glancing.connect(connection(clock))
+    assert await _token_at_a_glance(glancing) == "access-0"
+    held = await glancing.read(ADA.owner)
+    assert held is not None
+
+    await glancing.update(held, lambda now: replace(now, access_token="access-1"))
+    assert await _token_at_a_glance(glancing) == "access-1"
+    await glancing.erase(ADA.owner)
+
+    assert await _token_at_a_glance(glancing) is None
 
 
 async def test_no_token_stands_in_the_store_in_the_clear(connections: Connections, store: Store, clock: Clock) -> None:

@@ -26,8 +26,8 @@ _NAME = "oura"
 class Connections(Protocol):
     """The one thing this module needs of `app.vault.connections`."""
 
-    async def load(self, owner: str, source: str = ...) -> Connection | None:
-        """Return the owner's connection."""
+    async def glance(self, owner: str, source: str = ...) -> Connection | None:
+        """Return the owner's connection as it was a moment ago."""
 
 
 class OuraSource:
@@ -158,7 +158,7 @@ class OuraSource:
     async def _connection(self, caller: Caller) -> Connection | None:
         if self._connections is None:
             return None
-        return await self._connections.load(caller.owner, _NAME)
+        return await self._connections.glance(caller.owner, _NAME)
 
 
 @lru_cache(maxsize=16)  # owners give a handful of sets, and each call asks
