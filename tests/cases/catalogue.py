@@ -299,6 +299,12 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         _S + "test_s11_what_is_advertised_is_how_long_it_lives_to_the_second",
         _REFRESH + "test_the_advertised_life_is_the_real_one",
     ),
+    "S8": (  # with 100,000: `python -m bench flood`
+        _FLOODS + "test_a_flood_from_many_addresses_leaves_next_to_nothing_and_keeps_no_honest_one_out",
+        _FLOODS + "test_a_connected_app_goes_on_from_the_very_address_of_the_flood",
+        _FLOODS + "test_addresses_that_many_people_share_have_more",
+        "tests/shell/test_guard.py::test_a_body_up_to_the_limit_is_read_and_one_byte_more_is_413",
+    ),
     "S13": (_S + "test_s13_a_public_app_is_given_no_secret_and_a_confidential_one_its_own",),
     "S15": (_S + "test_s4_the_same_answer_within_the_window_and_the_end_of_the_family_after_it",),
     "P1": (
@@ -335,5 +341,4 @@ LATER: Final[dict[str, str]] = {
     "C11": "The list of tools still grows; discovery is shown in tests/tools/test_transport.py.",
     "D26": "There are no baselines and no second source yet; that a ring was changed is said: "
     "test_d26_a_ring_change_inside_a_long_range_is_said_in_all_collections.",
-    "S8": "Registrations expire and bodies are bounded; a limit on their number is not built yet.",
 }

@@ -130,6 +130,8 @@ IN_PROCESSES = {
     "SECRET_KEY": "tests/cases/test_p.py::test_p1_a_known_or_short_secret_refuses_the_start",
     "OURA_SANDBOX": "tests/cases/test_d_words.py::test_d32_in_sandbox_mode_every_answer_of_every_tool_is_synthetic",
     "TIMEZONE": "tests/cases/test_d.py::test_d5_today_is_the_owners_day_for_every_tool_that_knows_one",
+    "FORWARDED_ALLOW_IPS": "tests/attacks/test_floods.py::"
+    "test_behind_a_proxy_that_is_not_named_nobody_is_locked_out_and_the_log_names_the_setting",
     "CHATGPT_TOOLS": "tests/journey/test_chatgpt.py::test_with_chatgpt_tools_on_an_app_finds_a_day_and_reads_it",
 }
 HERE = {
