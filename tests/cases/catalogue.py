@@ -12,6 +12,7 @@ _C, _S, _P = "tests/cases/test_c.py::", "tests/cases/test_s.py::", "tests/cases/
 _GAPS: Final = "tests/cases/test_d_gaps.py::"
 _D_VALUES: Final = "tests/cases/test_d_values.py::"
 _D_WORDS: Final = "tests/cases/test_d_words.py::"
+_FLOODS: Final = "tests/attacks/test_floods.py::"
 _BROWSER: Final = "tests/signin/test_browser.py::"
 _CALLBACK: Final = "tests/signin/test_callback.py::"
 _CONSENT: Final = "tests/signin/test_consent.py::"
