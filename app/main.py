@@ -141,7 +141,7 @@ async def _open(parts: Parts, mcp: McpAsgi, _app: Starlette) -> AsyncIterator[di
                 store="redis" if settings.redis_url.get_secret_value() else "sqlite",
                 sandbox=settings.oura_sandbox,
             )
-            yield {STOPPING: parts.rotation.stop}
+            yield {STOPPING: parts.stopping}
     finally:
         log.info("stopping")
         await parts.rotation.drain()

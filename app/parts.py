@@ -40,6 +40,12 @@ class Parts:
     sources: Sources
     authserver: AuthServer
 
+    def stopping(self) -> None:
+        """Know that the process was told to stop: what is under way ends within seconds, and well."""
+        self.rotation.stop()
+        for source in self.sources:
+            source.end()
+
     async def aclose(self) -> None:
         """Give back connections, when nothing is under way any more."""
         await self.http.aclose()

@@ -12,8 +12,9 @@ from uvicorn.config import STARTUP_FAILURE
 from app.errors import SettingsError
 from app.web.heads import BoundedHeads
 
-# A platform kills 10 s after SIGTERM at the earliest. Requests under way get this long. The rotation is told at once
-# that time is short and is done after 8 s at the latest (`vault.rotation`), whatever a source does.
+# A platform kills 10 s after SIGTERM at the earliest. Requests under way get this long. Questions are told at once that
+# time is short, and answer within 4 s with what they have (`sources.ending`); the rotation is done after 8 s at the
+# latest (`vault.rotation`), whatever a source does.
 _GRACEFUL_S = 6
 _KEEP_ALIVE_S = 75  # longer than proxies keep a connection, or they send a request into one that is just closing
 

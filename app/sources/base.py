@@ -147,6 +147,9 @@ class Source(Protocol):
     def collections(self) -> Mapping[str, Collection]:
         """Its collections by bare name."""
 
+    def end(self) -> None:
+        """Know that the process is about to end: questions answer within seconds, with what has arrived."""
+
     async def granted(self, caller: Caller) -> frozenset[str] | None:
         """Return the scopes the owner gave us at the source; None when the source did not say."""
 

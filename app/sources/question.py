@@ -1,8 +1,9 @@
 """One question to a source on its way: its windows side by side, the pages of each, the records of all put together."""
 
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from functools import partial
 
 import anyio
 import anyio.abc
@@ -12,10 +13,13 @@ from app.errors import SourceBusy, SourceError, SourceUnreachable, VitalsError
 from app.identity import Caller
 from app.sources.base import Collection, DateRange, Digest, Fetched, Progress
 from app.sources.days import Sieve
+from app.sources.ending import Ending
 from app.sources.hauls import MANY, Basket, Digested, Haul, Whole
 from app.sources.pages import Pages
 from app.sources.windows import Window, windows
 
+_TIME_UP = "the time for one answer was up; ask for fewer days at a time"
+_RESTART = "this server was restarted; ask again in a minute"
 GIVE_UP_AFTER = 3  # failed windows of one question: the source is down, so stop asking it
 
 
@@ -30,6 +34,7 @@ class Terms:
     question_s: float = 38  # the same in seconds; a call may leave less, see `tools.calling.ASK_S`
     synthetic: bool = False  # sample data with fixed days, see `days.Sieve`
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep  # until the time is up
+    ending: Ending = field(default_factory=Ending)  # shared by all questions of this process
 
 
 @dataclass(slots=True)
@@ -42,7 +47,7 @@ class _Tally:
     failed: int = 0
     rate_limited: bool = False
     cycle: bool = False
-    late: bool = False  # its time was up
+    late: str | None = None  # why it had to end
     fatal: VitalsError | None = None
     first_error: SourceError | None = None
 
@@ -82,21 +87,22 @@ class Question:
         hauls: list[Haul] = []
         rest: Iterator[Window | None] = iter([None]) if self._days is None else windows(self._collection, self._days)
         if self._limit_s <= 0:
-            raise self._out_of_time()
+            raise _out_of_time(_TIME_UP)
 
-        async def stop_in_time() -> None:
-            await self._terms.sleep(self._limit_s)
-            self._tally.late = True
+        async def stop_after(wait: Callable[[], Awaitable[None]], why: str) -> None:
+            await wait()
+            self._tally.late = why
             workers.cancel_scope.cancel()
 
         async with anyio.create_task_group() as alarm:
             async with anyio.create_task_group() as workers:
-                alarm.start_soon(stop_in_time)
+                alarm.start_soon(stop_after, partial(self._terms.sleep, self._limit_s), _TIME_UP)
+                alarm.start_soon(stop_after, self._terms.ending.over, _RESTART)
                 for _ in range(self._terms.parallel):
                     workers.start_soon(self._work, rest, hauls, workers)
             alarm.cancel_scope.cancel()
-        if self._tally.late:
-            _note_what_is_late(hauls, rest)
+        if self._tally.late is not None:
+            _note_what_is_late(hauls, rest, self._tally.late)
         if sum(len(haul.kept) for haul in hauls) <= MANY:
             return self._joined(hauls)
         return await anyio.to_thread.run_sync(self._joined, hauls)
@@ -112,11 +118,6 @@ class Question:
             if self._tally.fatal is not None:
                 workers.cancel_scope.cancel()
                 return
-
-    def _out_of_time(self) -> SourceError:
-        return SourceUnreachable(
-            "The time for one answer was up before anything came. Ask for fewer days, or again in a minute."
-        )
 
     async def _haul(self, haul: Haul) -> None:
         """Fetch one window; what goes wrong with it is noted, so that the others go on."""
@@ -165,8 +166,8 @@ class Question:
             raise tally.fatal
         if tally.pages == 0 and tally.first_error is not None:
             raise tally.first_error
-        if tally.pages == 0 and tally.late:
-            raise self._out_of_time()
+        if tally.pages == 0 and tally.late is not None:
+            raise _out_of_time(tally.late)
         ordered = self._basket.records(hauls)
         if self._days is not None or self._latest:  # without days the source's own order says something: rings by age
             ordered.sort(key=lambda kept: kept.order)
@@ -205,14 +206,20 @@ def needed(collection: Collection) -> frozenset[str]:
     return frozenset(name for name in names if name is not None) & {f.name.split(".", 1)[0] for f in collection.fields}
 
 
-def _note_what_is_late(hauls: list[Haul], rest: Iterator[Window | None]) -> None:
+def _out_of_time(why: str) -> SourceError:
+    if why == _RESTART:
+        return SourceUnreachable("This server is being restarted, and nothing had come yet. Ask again in a minute.")
+    return SourceUnreachable(
+        "The time for one answer was up before anything came. Ask for fewer days, or again in a minute."
+    )
+
+
+def _note_what_is_late(hauls: list[Haul], rest: Iterator[Window | None], why: str) -> None:
     """Note the windows that were not whole when the time was up, and those that nobody had come to ask for."""
     hauls += [Haul(window) for window in rest]
     for haul in hauls:
         if not haul.over:
-            haul.failure = (
-                f"Not here when the time for one answer was up; ask for fewer days at a time. {haul.arrived()}"
-            )
+            haul.failure = f"Not here when {why}. {haul.arrived()}"
 
 
 def _failures(hauls: list[Haul]) -> tuple[str, ...]:

@@ -38,6 +38,10 @@ class Timed:
         """See `base.Source`."""
         return self._source.collections
 
+    def end(self) -> None:
+        """See `base.Source`."""
+        self._source.end()
+
     async def granted(self, caller: Caller) -> frozenset[str] | None:
         """See `base.Source`."""
         return await self._source.granted(caller)

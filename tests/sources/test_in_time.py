@@ -8,6 +8,7 @@ import pytest
 
 from app.errors import SourceUnreachable
 from app.sources.base import Fetched
+from app.sources.ending import LAST_S, Ending
 from app.sources.engine import Engine
 from app.sources.oura.catalog import COLLECTIONS
 from app.sources.question import Terms
@@ -147,3 +148,47 @@ async def test_all_questions_of_one_call_share_its_time() -> None:
     await source.fetch(ADA, SLEEP, None, within_s=1000)
 
     assert given == [30, 18, 6, -6]
+
+
+async def test_a_process_that_is_told_to_stop_answers_with_what_has_come_and_says_why() -> None:
+    waited, ready = Alarm(), Alarm()
+    ending = Ending(sleep=ready, clock=lambda: 100.0)
+    pages = SlowAfter(samples(datetime(2026, 3, 1, tzinfo=UTC), 20 * 24, every_s=3600))
+    pages.answered, pages.gone_quiet = 2, anyio.Event()
+    engine = Engine(Terms(pages, parallel=1, sleep=waited, ending=ending))
+    found: list[Fetched] = []
+
+    async def ask() -> None:
+        found.append(await engine.fetch(ADA, HEART, days("2026-03-02", "2026-03-20")))
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask)
+            await pages.gone_quiet.wait()
+            ending.begin()
+            await anyio.wait_all_tasks_blocked()
+            assert ready.seconds == LAST_S
+            assert found == []
+            ready.up.set()
+
+    assert found[0].complete is False
+    assert len(found[0].records) == 8 * 24
+    assert "this server was restarted; ask again in a minute" in found[0].failures[0]
+
+
+async def test_a_question_that_comes_after_the_stop_has_only_what_is_left_of_the_time() -> None:
+    clock = [100.0]
+    ready = Alarm()
+    ending = Ending(sleep=ready, clock=lambda: clock[0])
+    ending.begin()
+    ending.begin()  # said again by each connection
+    clock[0] += LAST_S - 1
+    pages = SlowAfter([])
+    pages.gone_quiet = anyio.Event()
+    engine = Engine(Terms(pages, sleep=Alarm(), ending=ending))
+    ready.up.set()
+
+    with anyio.fail_after(5), pytest.raises(SourceUnreachable, match="being restarted"):
+        await engine.fetch(ADA, HEART, days("2026-03-02", "2026-03-20"))
+
+    assert ready.seconds == 1

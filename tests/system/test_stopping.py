@@ -124,5 +124,35 @@ def test_told_to_stop_while_oura_hangs_it_answers_ends_in_time_and_tells_the_own
         assert refreshes(oura) == 2
 
 
+def test_told_to_stop_while_a_question_hangs_at_oura_it_answers_that_it_is_restarted(
+    backend: Backend, tmp_path: Path
+) -> None:
+    with simulated_oura() as oura:
+        env = oura.settings(backend.folder, **backend.settings)
+        with vitals("serve", env=env, folder=tmp_path / "one") as process:
+            app = anyio.run(signed_in, process)
+            oura.simulator.faults.add("hold", "/v2/*", times=None)
+
+            async def stop_while_oura_hangs() -> tuple[list[str], float]:
+                said: list[str] = []
+
+                async def ask() -> None:
+                    said.append(await ask_once(process, app))
+
+                async with anyio.create_task_group() as group:
+                    group.start_soon(ask)
+                    await until_held(oura)
+                    process.popen.send_signal(signal.SIGTERM)
+                    told_at = time.monotonic()
+                return said, told_at
+
+            said, told_at = anyio.run(stop_while_oura_hangs)
+            assert ended(process, told_at) < PLATFORM_S
+            oura.simulator.faults.clear()
+
+        assert len(said) == 1
+        assert "This server is being restarted, and nothing had come yet. Ask again in a minute." in said[0]
+
+
 def refreshes(oura: Oura) -> int:
     return oura.simulator.counts.refreshes

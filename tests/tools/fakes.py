@@ -42,6 +42,9 @@ class FakeSource:
     def collections(self) -> Mapping[str, Collection]:
         return COLLECTIONS
 
+    def end(self) -> None:
+        """Nothing is under way here."""
+
     async def granted(self, caller: Caller) -> frozenset[str] | None:
         if "granted" in self.failing:
             raise self.failing["granted"]

@@ -13,6 +13,7 @@ import httpx2
 from app.errors import BadRequest, MembershipRequired
 from app.identity import Caller
 from app.sources.base import Collection, DateRange, Digest, Fetched, Progress
+from app.sources.ending import Ending
 from app.sources.engine import Engine
 from app.sources.oura.catalog import COLLECTIONS, SCOPES
 from app.sources.oura.client import OuraClient, Tokens
@@ -65,7 +66,8 @@ class OuraSource:
         client = OuraClient(
             http=http, api_url=api_url, tokens=None if sandbox else tokens, sandbox=sandbox, sleep=sleep, clock=clock
         )
-        self._engine = Engine(Terms(client, synthetic=sandbox, sleep=sleep))
+        self._ending = Ending(sleep=sleep, clock=clock)
+        self._engine = Engine(Terms(client, synthetic=sandbox, sleep=sleep, ending=self._ending))
 
     @property
     def name(self) -> str:
@@ -81,6 +83,10 @@ class OuraSource:
     def collections(self) -> Mapping[str, Collection]:
         """All of Oura's collections by bare name."""
         return COLLECTIONS
+
+    def end(self) -> None:
+        """See `base.Source`."""
+        self._ending.begin()
 
     async def granted(self, caller: Caller) -> frozenset[str] | None:
         """Return the scopes the owner gave; the sandbox gives everything."""
