@@ -144,7 +144,7 @@ async def _ask_on(app: App, seen: Seen, *, until: float | None) -> None:
 
 def _size_mb(data: Path, store: Redis | None) -> float:
     if store is not None:
-        return int(store.info("memory")["used_memory"]) / 2**20
+        return store.used_bytes() / 2**20
     return sum(path.stat().st_size for path in data.iterdir() if "sqlite" in path.name) / 2**20
 
 

@@ -1,13 +1,16 @@
 """A Redis of the bench's own, on loopback, ended by its own id; and what it says of its memory and of its commands."""
 
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from redis import Redis as Client
+from redis.exceptions import RedisError
 
 from bench.running import START_S, free_port
 
@@ -25,14 +28,26 @@ class Redis:
         """What REDIS_URL takes."""
         return f"redis://127.0.0.1:{self.port}/0"
 
-    def info(self, section: str) -> dict[str, str]:
-        """Return one section of INFO."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as asked, asked.makefile("rwb") as stream:
-            stream.write(f"INFO {section}\r\n".encode())
-            stream.flush()
-            length = int(stream.readline()[1:])
-            lines = stream.read(length).decode().splitlines()
-        return dict(line.split(":", 1) for line in lines if ":" in line)
+    def commands(self) -> dict[str, int]:
+        """Return how often each command was asked for so far, this one and the client's own greetings left out."""
+        said = self._info("commandstats")
+        greetings = {"info", "hello", "client|setinfo", "ping"}
+        counted = {name.removeprefix("cmdstat_"): int(stats["calls"]) for name, stats in said.items()}
+        return {name: calls for name, calls in counted.items() if name not in greetings}
+
+    def used_bytes(self) -> int:
+        """Return the memory in use."""
+        return int(self._info("memory")["used_memory"])
+
+    def bytes_of(self, pattern: str) -> int:
+        """Return the memory of all keys that match, keys included."""
+        with Client(port=self.port) as client:
+            return sum(int(client.memory_usage(key) or 0) for key in client.scan_iter(pattern))
+
+    def _info(self, section: str) -> dict[str, Any]:
+        with Client(port=self.port) as client:
+            said: dict[str, Any] = client.info(section)
+            return said
 
 
 @contextmanager
@@ -62,8 +77,8 @@ def _wait(popen: subprocess.Popen[bytes], server: Redis) -> None:
     until = time.perf_counter() + START_S
     while time.perf_counter() < until and popen.poll() is None:
         try:
-            server.info("server")
-        except (OSError, ValueError):
+            server.used_bytes()
+        except RedisError:
             time.sleep(_PAUSE_S)
         else:
             return

@@ -34,8 +34,8 @@ def measure(folder: Path, rounds: int) -> Iterator[Figure]:
         one, two = (held.enter_context(vitals(folder, oura.url, PORT=str(each), **more)) for each in ports)
         app = connected(one)
         yield from _rates((one, two), app, rounds)
-        yield from anyio.run(_requests, store, app)
-        yield anyio.run(_size, store, one)
+        yield from anyio.run(_requests, store, oura, app)
+        yield from anyio.run(_size, store, one)
 
 
 def _rates(processes: Sequence[Child], app: App, rounds: int) -> Iterator[Figure]:
@@ -63,50 +63,55 @@ def _rate(processes: Sequence[Child], request: bytes) -> tuple[float, float]:
     return rate, (sum(process.cpu_s() for process in processes) - before) / SECONDS
 
 
-async def _requests(store: Redis, app: App) -> list[Figure]:
-    """Count what Redis is asked for a call, by a kept connection of an app that renews nothing."""
+async def _requests(store: Redis, oura: Child, app: App) -> list[Figure]:
+    """Count what Redis is asked for a call, and for one that finds Oura's token at its end."""
     found = []
     async with httpx2.AsyncClient(trust_env=False, timeout=60) as http:
         app.http = http
-        for tool, arguments in (
-            ("health_check", {}),
-            ("health_query", {"collection": "daily_activity", "start": "2026-03-01", "end": "2026-03-02"}),
-        ):
+        query = {"collection": "daily_activity", "start": "2026-03-01", "end": "2026-03-02"}
+        asked_for: tuple[tuple[str, dict[str, str]], ...] = (("health_check", {}), ("health_query", query))
+        for tool, arguments in asked_for:
             await app.ask(tool, **arguments)
-            before = store.info("commandstats")
+            before = store.commands()
             for _ in range(CALLS):
                 await app.ask(tool, **arguments)
-            asked = _since(before, store.info("commandstats"))
+            asked = _since(before, store.commands())
             details = ", ".join(f"{n / CALLS:.2f} {name}" for name, n in asked.items() if n * 100 > CALLS)
             found.append(at_most(f"requests to Redis for a {tool}", sum(asked.values()) / CALLS, 2, details, ""))
+        await http.post(f"{oura.url}/_sim/expire")
+        before = store.commands()
+        await app.ask("health_query", **query)
+        asked = _since(before, store.commands())
+        details = ", ".join(f"{n} {name}" for name, n in asked.items())
+        found.append(said("requests to Redis for a question with a renewal in it", sum(asked.values()), details, ""))
     return found
 
 
-def _since(before: dict[str, str], after: dict[str, str]) -> dict[str, int]:
-    def calls(info: dict[str, str], name: str) -> int:
-        return int(info[name].partition("calls=")[2].partition(",")[0]) if name in info else 0
-
-    counted = {name: calls(after, name) - calls(before, name) for name in after if name != "cmdstat_info"}
-    return {name.removeprefix("cmdstat_"): n for name, n in counted.items() if n}
+def _since(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
+    counted = {name: calls - before.get(name, 0) for name, calls in after.items()}
+    return {name: n for name, n in counted.items() if n}
 
 
-async def _size(store: Redis, process: Child) -> Figure:
-    """Measure what one more app with a sign-in of its own takes in Redis."""
+async def _size(store: Redis, process: Child) -> list[Figure]:
+    """Measure what an owner, one more app with a sign-in of its own, and a refresh take in Redis."""
+    owner = sum(store.bytes_of(f"vitals:record:{kind}:*") for kind in ("conn", "pin", "intent"))
     async with httpx2.AsyncClient(trust_env=False, timeout=60) as http:
         app = await discover(http, f"{process.url}/mcp", _silently)
         await sign_in(app, http, _silently)
-        before = int(store.info("memory")["used_memory"])
+        before = store.used_bytes()
         for _ in range(GRANTS):
             http.cookies.clear()
             await sign_in(app, http, _silently)
-        bytes_each = (int(store.info("memory")["used_memory"]) - before) / GRANTS
-        before = int(store.info("memory")["used_memory"])
+        app_bytes = (store.used_bytes() - before) / GRANTS
+        before = store.used_bytes()
         for _ in range(GRANTS):
             await app.token(grant_type="refresh_token", refresh_token=app.refresh_token)
-        renewed = (int(store.info("memory")["used_memory"]) - before) / GRANTS
-    return said(
-        "kept in Redis for one more sign-in", bytes_each / 1024, f"{renewed / 1024:.2f} kB for each refresh", "kB"
-    )
+        refresh_bytes = (store.used_bytes() - before) / GRANTS
+    return [
+        said("kept in Redis for an owner", owner / 1024, "connection, pin and intent", "kB"),
+        said("kept in Redis for one more sign-in of an app", app_bytes / 1024, f"mean of {GRANTS}", "kB"),
+        said("kept in Redis for one more refresh", refresh_bytes / 1024, f"mean of {GRANTS}", "kB"),
+    ]
 
 
 def _wire(app: App, tool: str) -> bytes:
