@@ -8,16 +8,16 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import Icon, Implementation
 
 from app.sources.registry import Sources
+from app.tools.about.catalog import CATALOG
+from app.tools.about.check import CHECK
+from app.tools.about.prompts import prompts
+from app.tools.about.resources import EraErrors, add_resources
 from app.tools.calling import Definition, HealthTool, Service
-from app.tools.catalog import CATALOG
 from app.tools.direct import ToolCalls
-from app.tools.documents import FETCH
-from app.tools.health_check import CHECK
-from app.tools.prompts import prompts
-from app.tools.query import QUERY
-from app.tools.resources import EraErrors, add_resources
-from app.tools.search import SEARCH
-from app.tools.today import TODAY
+from app.tools.documents.fetch import FETCH
+from app.tools.documents.search import SEARCH
+from app.tools.query.tool import QUERY
+from app.tools.today.tool import TODAY
 
 TOOLS: tuple[Definition, ...] = (TODAY, QUERY, CATALOG, CHECK)
 CHATGPT_TOOLS: tuple[Definition, ...] = (SEARCH, FETCH)  # what its modes other than the developer mode ask for

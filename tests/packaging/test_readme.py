@@ -8,8 +8,8 @@ import click
 import pytest
 
 from app import cli, settings
-from app.tools.prompts import PROMPTS
-from app.tools.resources import ABOUT_URI, CATALOG_URI, COLLECTION_URI
+from app.tools.about.prompts import PROMPTS
+from app.tools.about.resources import ABOUT_URI, CATALOG_URI, COLLECTION_URI
 from app.tools.server import CHATGPT_TOOLS, TOOLS
 from tests.packaging.tree import ROOT, text, tracked
 

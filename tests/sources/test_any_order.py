@@ -23,8 +23,8 @@ from app.sources.engine import Engine
 from app.sources.oura.catalog import COLLECTIONS
 from app.sources.oura.client import OuraClient
 from app.sources.question import Terms
-from app.tools.buckets import RESOLUTIONS, bucketed, finest, samples_in
-from app.tools.gathering import Gather
+from app.tools.records.buckets import RESOLUTIONS, bucketed, finest, samples_in
+from app.tools.records.gathering import Gather
 from tests.sources.fakes import ADA
 from tests.sources.test_against_simulator import Tokens, no_wait
 

@@ -13,8 +13,8 @@ from app.sources.base import Fetched, Record
 from app.sources.engine import Engine
 from app.sources.question import Terms
 from app.sources.windows import midnight
-from app.tools.buckets import samples_in
-from app.tools.gathering import Gather
+from app.tools.records.buckets import samples_in
+from app.tools.records.gathering import Gather
 from tests.sources.fakes import ADA, HELSINKI, Asked, FakePages, days, samples
 from tests.sources.test_engine import HEARTRATE, MONTH, engine
 

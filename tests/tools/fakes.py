@@ -15,7 +15,7 @@ from app.identity import CALLER, READ_SCOPE, Caller
 from app.sources.base import Collection, DateKind, DateRange, Digest, Fetched, Progress, Record
 from app.sources.oura.catalog import COLLECTIONS
 from app.sources.registry import Sources
-from app.tools.records import day_of, end_day_of
+from app.tools.records.placing import day_of, end_day_of
 from app.tools.server import build_mcp
 
 OWNER = Caller(owner="o1", grant="g1", client_id="app", scopes=frozenset({READ_SCOPE}))

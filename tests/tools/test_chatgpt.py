@@ -16,9 +16,9 @@ from app.identity import Caller
 from app.simulator import Simulator
 from app.sources.base import Record
 from app.sources.oura.catalog import COLLECTIONS
-from app.tools.day_asking import LEFT_OUT
-from app.tools.named_days import named_days
-from app.tools.search import MAX_QUERY, MOST_DAYS
+from app.tools.dates.named import named_days
+from app.tools.documents.day_asking import LEFT_OUT
+from app.tools.documents.search import MAX_QUERY, MOST_DAYS
 from tests.tools.fakes import NOW as FAKES_NOW
 from tests.tools.fakes import Connector, FakeSource, heart, sleep, text_of
 from tests.tools.served import served

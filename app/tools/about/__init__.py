@@ -1,0 +1,1 @@
+"""What this connector tells of itself: what can be asked, and how, and whether its sign-in works."""

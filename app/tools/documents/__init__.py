@@ -1,0 +1,1 @@
+"""`search` and `fetch`: the same data as pages, for ChatGPT outside its developer mode."""

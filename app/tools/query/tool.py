@@ -1,0 +1,284 @@
+"""`health_query`: the records of one collection for a range of days, complete or saying where it is not."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from functools import partial
+from typing import Literal, TypeVar, cast
+
+import anyio.to_thread
+
+from app.errors import BadRequest
+from app.sources.base import Collection, DateKind, DateRange, Fetched, Record, Source
+from app.tools.arguments import Given, choice, flag, names, text
+from app.tools.calling import Call, Definition
+from app.tools.caveats.circumstances import Beside, beside, clock_of, days_there, told
+from app.tools.caveats.inquiry import LOOK_DAYS, Known, gather
+from app.tools.dates.clocks import stamps
+from app.tools.dates.spans import Span, span
+from app.tools.dates.words import LAST_NIGHT
+from app.tools.dates.zones import Here, here
+from app.tools.query.answering import Question, answer, fitted, missing
+from app.tools.query.fetching import as_far_as_it_fits, between, newest, whole, whole_days
+from app.tools.records.buckets import RESOLUTIONS, measured, samples_in
+from app.tools.records.placing import by_day, day_of, stamp
+from app.tools.records.shaping import Shape
+from app.tools.rendering import Answer
+
+T = TypeVar("T")
+
+USUAL_DAYS = 7
+USUAL_DENSE_DAYS = 2  # today and yesterday: a day of samples can be over a thousand records
+MOST_DAYS = 3660
+MOST_DENSE_DAYS = 366
+GRACE = timedelta(days=1)  # what begins later lies ahead everywhere; tomorrow may have begun where the owner is
+MANY = 2000  # records that are shaped in a thread, so that other requests are not kept waiting
+
+COLLECTION = text(
+    "collection",
+    "What to read: sleep (each night: stages, HRV, pulse), daily_sleep and daily_readiness (scores), daily_activity "
+    "(steps, calories), daily_stress, daily_spo2, heartrate (samples), workout, enhanced_tag (the owner's tags), and "
+    "more in health_catalog.",
+    example="daily_sleep",
+    required=True,
+)
+START = text("start", "First day: YYYY-MM-DD, or yesterday, last week, 2026-W07, 2026-03.", example="2026-03-01")
+END = text("end", "Last day, included.", example="2026-03-07")
+DAY = text("day", "One day or such a stretch, instead of start and end; also last night.", example="2026-03-10")
+FIELDS = names(
+    "fields",
+    "Only these fields, dotted if nested, and what is needed to read them.",
+    example="score,contributors.deep_sleep",
+)
+LATEST = flag("latest", "Only the newest record; without dates.")
+FORMAT = choice("format", "csv is smaller for tables.", ("json", "csv"), default="json")
+DETAIL = choice("detail", "summary leaves out sample series, and names them.", ("summary", "full"), default="summary")
+RESOLUTION = choice(
+    "resolution",
+    "For streams of samples: buckets with n, min, mean, max. Left out: raw if it fits, else the finest that does.",
+    RESOLUTIONS,
+    default=None,
+)
+TIMEZONE = text("timezone", "IANA zone of the days; default the owner's.", example="Europe/Lisbon")
+
+
+async def run(call: Call, given: Given) -> Answer:
+    """Answer one question."""
+    source, collection = call.service.sources.find(given[COLLECTION] or "")
+    place = await here(call, source, given[TIMEZONE])
+    question = _read(call, given, source, collection, place)
+    if given[LATEST]:
+        return await _newest(call, question)
+    span = question.span
+    if span is not None and span.start > place.today + GRACE:
+        return fitted(question, None, ())
+    fetched, rest_after, circumstances = await _asked(call, question, piecewise=given[RESOLUTION] is not None)
+    many = len(fetched.records) > MANY
+    came = await _aside(partial(_sorted_out, question, fetched, rest_after, circumstances), many=many)
+    fit_it = partial(fitted, came.question, fetched, came.records, rest_after=came.rest_after)
+    days = _unexplained(came, fetched)
+    if days and (days[-1] - days[0]).days >= LOOK_DAYS:  # then look into those alone that are delivered
+        reached = (await _aside(fit_it, many=many)).get("continue_from")
+        days = [day for day in days if not isinstance(reached, str) or day <= date.fromisoformat(reached)]
+    if days:
+        now = datetime.fromtimestamp(call.service.now(), place.zone)
+        known = _known(came, circumstances)
+        evidence = await gather(call.caller, source, collection, days, here=place, now=now, known=known)
+        question = replace(came.question, evidence=evidence)
+        fit_it = partial(fitted, question, fetched, came.records, rest_after=came.rest_after)
+    return await _aside(fit_it, many=many)
+
+
+async def _aside(work: Callable[[], T], *, many: bool) -> T:
+    """Do what takes long for many records in a thread."""
+    return await anyio.to_thread.run_sync(work) if many else work()
+
+
+async def _asked(call: Call, question: Question, *, piecewise: bool) -> tuple[Fetched, date | None, Beside]:
+    """Ask for the records, and beside them for what bears on reading them.
+
+    Returns:
+        The records, the last day that was asked for if the range goes on after it, and what was asked beside.
+    """
+    span = question.span
+    days = DateRange(span.start, span.end, question.here.zone) if span else None
+    circumstances: list[Beside] = []
+
+    async def look_beside() -> None:
+        circumstances.append(await beside(call.caller, question.source, question.collection, days))
+
+    failure: Exception | None = None
+    rest_after = None
+    async with anyio.create_task_group() as group:
+        group.start_soon(look_beside)
+        try:
+            if question.collection.dense and piecewise and span is not None:
+                fetched, reached = await as_far_as_it_fits(call, question)
+                rest_after = reached if reached < span.end else None
+            else:
+                fetched = await whole(call, question)
+        except Exception as error:  # noqa: BLE001  # raised again below: out of the group it would come wrapped
+            failure = error
+            group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    return fetched, rest_after, circumstances[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """What is to be delivered."""
+
+    question: Question
+    records: Sequence[Record]
+    rest_after: date | None  # the last day up to which everything came, if the range goes on after it
+
+
+def _sorted_out(question: Question, fetched: Fetched, rest_after: date | None, circumstances: Beside) -> _Came:
+    came = between(fetched.records, question.collection, question.span)
+    records, whole_until = whole_days(fetched, came, question)
+    held_back = samples_in(came) - samples_in(records)
+    there = days_there(records, question.collection, question.here.zone) if question.collection.dense else None
+    question = replace(question, beside=circumstances, held_back=held_back, days_there=there)
+    return _Came(question, records, whole_until if whole_until is not None else rest_after)
+
+
+def _unexplained(came: _Came, fetched: Fetched) -> list[date]:
+    """Return the days that want a reason: all, where nothing came; else those without a record."""
+    span = came.question.span
+    if span is None or (not fetched.complete and came.rest_after is None):
+        return []
+    if came.records:
+        return missing(came.question, came.records, last=span.end if came.rest_after is None else came.rest_after)
+    days = (span.end - span.start).days + 1
+    return [span.start + timedelta(days=n) for n in range(days)] if fetched.complete else []
+
+
+def _known(came: _Came, circumstances: Beside) -> Known:
+    """Return what is known already of nights, clocks and rings."""
+    collection, zone = came.question.collection, came.question.here.zone
+    known = Known(rings=circumstances.rings)
+    if collection.dense:
+        known.stamps = ()  # its days are the answer's, whatever the owner's clock
+    elif collection.clock_field and came.records:
+        known.stamps = [at for _, at in stamps(came.records, collection)]
+        if collection.date_kind is DateKind.WAKE_DAY:
+            known.nights = by_day(came.records, collection, zone)
+    return known
+
+
+def _read(call: Call, given: Given, source: Source, collection: Collection, place: Here) -> Question:
+    resolution = given[RESOLUTION]
+    if resolution not in (None, "raw") and not collection.dense:
+        raise BadRequest(
+            f"resolution is for streams of samples; {collection.qualified} has single records. Leave it out."
+        )
+    shape = Shape(
+        collection=collection,
+        zone=place.zone,
+        fields=given[FIELDS],
+        format=cast('Literal["json", "csv"]', given[FORMAT]),
+        full=given[DETAIL] == "full",
+        resolution=resolution or "raw",
+    )
+    if shape.resolution != "raw":
+        measured(collection, shape.fields)  # refuses before anything is fetched
+    shapes = [shape]
+    if collection.dense and resolution is None and not given[LATEST] and _can_bucket(shape):
+        shapes += [replace(shape, resolution=coarser) for coarser in RESOLUTIONS[1:]]
+    asked, notes = _dates(given, collection, place)
+    return Question(
+        source, collection, place, asked, tuple(shapes), call.service.answer_max_chars, (*place.notes, *notes)
+    )
+
+
+def _dates(given: Given, collection: Collection, place: Here) -> tuple[Span | None, tuple[str, ...]]:
+    """Return the days asked for, if the collection and the question have any, and what to say about them."""
+    dates = (given[START], given[END], given[DAY])
+    if given[LATEST]:
+        if collection.date_kind is DateKind.UNDATED:
+            raise BadRequest(f"{collection.qualified} is not filed by days, so none is the latest. Leave latest out.")
+        if any(dates):
+            raise BadRequest(
+                "latest gives the newest record whatever the dates: leave out start, end and day, or latest."
+            )
+        if given[RESOLUTION] not in (None, "raw"):
+            raise BadRequest("latest gives one record: leave out resolution, or latest.")
+        return None, ()
+    if collection.date_kind is DateKind.UNDATED:
+        note = f"{collection.qualified} is not filed by days: dates were not applied, this is all of it."
+        return None, (note,) if any(dates) else ()
+    if any(word and " ".join(word.casefold().replace("_", " ").split()) == LAST_NIGHT for word in dates):
+        return _last_night(collection, place, dates)
+    asked = span(
+        *dates,
+        today=place.today,
+        zone=place.zone,
+        usual_days=USUAL_DENSE_DAYS if collection.dense else USUAL_DAYS,
+        most_days=MOST_DENSE_DAYS if collection.dense else MOST_DAYS,
+    )
+    # Single records are filed by day; only a stream of samples can be cut at an instant.
+    return (asked if collection.dense else replace(asked, since=None, until=None)), asked.notes
+
+
+def _last_night(
+    collection: Collection, place: Here, dates: tuple[str | None, ...]
+) -> tuple[Span | None, tuple[str, ...]]:
+    """Read `last night`: the wake day for nights, the hours for samples; nothing else is filed by nights."""
+    if sum(word is not None for word in dates) > 1:
+        raise BadRequest("last night stands alone: give day=last night, without start and end.")
+    today = place.today
+    if collection.date_kind is DateKind.WAKE_DAY:
+        return Span(today, today), (f"Last night is filed under the day it ended, {today}.",)
+    if not collection.dense:
+        raise BadRequest(f"{collection.qualified} is not filed by nights: say today ({today}) or yesterday.")
+    evening = datetime.combine(today - timedelta(days=1), time(18), place.zone)
+    noon = datetime.combine(today, time(12), place.zone)
+    note = "Last night was read as 18:00 to 12:00; when the owner slept is in sleep."
+    return Span(today - timedelta(days=1), today, evening, noon), (note,)
+
+
+def _can_bucket(shape: Shape) -> bool:
+    try:
+        measured(shape.collection, shape.fields)
+    except BadRequest:
+        return False
+    return True
+
+
+async def _newest(call: Call, question: Question) -> Answer:
+    collection, place = question.collection, question.here
+    fetched, looked = await newest(call, question)
+    records = fetched.records[-1:]
+    day = day_of(records[0], collection, place.zone) if records else None
+    known: Answer = {}
+    notes: tuple[str, ...] = ()
+    if not records and looked is not None:
+        notes = (f"Nothing was found back to {looked.start}; older records would need start and end.",)
+    elif day is not None and not collection.dense:
+        known, notes = told(collection, records, Beside(), DateRange(day, day, place.zone))
+    elif records and (at := stamp(records[0], collection)) is not None and not question.source.synthetic:
+        known, notes = await clock_of(call.caller, question.source, at, place.zone)
+    question = replace(question, notes=(*notes, *question.notes))
+    said = answer(question, question.shapes[0], fetched, records)
+    data = said.pop("data")
+    if day is not None:
+        said |= {"start": day.isoformat(), "end": day.isoformat(), "age_days": (place.today - day).days}
+    elif looked is not None:
+        said |= {"start": looked.start.isoformat(), "end": place.today.isoformat()}
+    return {**said, **known, "data": data}
+
+
+QUERY = Definition(
+    name="health_query",
+    title="Read health records",
+    description=(
+        "Read the records of one collection for a range of days, both ends included, in the owner's time zone. "
+        "Without dates: the last 7 days (streams of samples: yesterday and today). The answer gives complete "
+        "(true: all that the source holds of these days is here), and units with the kind of every number: a score is "
+        "1-100, not a measurement. When truncated, ask again from the "
+        "day after continue_from. trimmed counts neighbours outside the range. No record means unknown, not zero."
+    ),
+    arguments=(COLLECTION, START, END, DAY, FIELDS, LATEST, FORMAT, DETAIL, RESOLUTION, TIMEZONE),
+    run=run,
+)

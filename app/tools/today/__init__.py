@@ -1,0 +1,1 @@
+"""`health_today`: last night and this morning, part by part."""

@@ -1,0 +1,226 @@
+"""`health_today`: last night and today's readiness, with the days before them as they were recorded.
+
+An older night is never called last night: what is not there for today is named with a word for why, and the age of the
+newest record says how far back the data goes.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+
+import anyio
+
+from app.errors import MembershipRequired, NotPermitted, SourceError, VitalsError
+from app.identity import Caller
+from app.sources.base import Collection, DateRange, Progress, Record, Source
+from app.tools.arguments import Given, number, text
+from app.tools.calling import Call, Definition
+from app.tools.caveats.absence import CONCLUDE, unread
+from app.tools.caveats.circumstances import Beside, told
+from app.tools.caveats.evidence import NO_RECORD, Evidence
+from app.tools.caveats.inquiry import Known, gather
+from app.tools.dates.clocks import stamps
+from app.tools.dates.zones import Here, here
+from app.tools.progress import Together
+from app.tools.records.nights import night
+from app.tools.records.placing import by_day
+from app.tools.records.shaping import Shape
+from app.tools.rendering import Answer, written
+from app.tools.today.parts import NIGHT, READINESS, SLEEP_SCORE, Part, Writer, plain_name
+from app.tools.today.rest_mode import RestMode, rest_mode
+
+MOST_SENTENCES = 5  # of evidence
+LOOK_BACK_DAYS = 60  # for the age of the newest record when the days asked for hold none
+
+DAYS = number("days", "Days before today to give as well.", low=0, high=31, default=7)
+TIMEZONE = text("timezone", "IANA zone of the days; default the owner's.", example="Europe/Lisbon")
+
+_BEARABLE = (NotPermitted, MembershipRequired, SourceError)  # the other parts may still be there
+_LEAST = {NIGHT: ("type", "bedtime_end", "total_sleep_duration"), READINESS: ("id",), SLEEP_SCORE: ("id",)}
+_PARTS = {NIGHT: "sleep", READINESS: "daily_readiness", SLEEP_SCORE: "daily_sleep"}
+
+_CHOSEN = (
+    "main is the longest long_sleep of the wake day; any other is under other_long_sleep; naps are the short periods "
+    "that count; rest and deleted periods are never sleep; all_sleep_of_day adds up all that count. A night's own "
+    "readiness is left out where it repeats the day's. units: sleep.* is for the sleep of any day, last_night too, and "
+    "name.* for all that stands under that name. Ids and what only repeats the day are left out; health_query has them."
+)
+_SCORES = (
+    "Scores are grades from 1 to 100, contributors too: a contributor resting_heart_rate or deep_sleep is never bpm or "
+    "minutes."
+)
+_NO_NEWEST = f"newest_record_age is null where {LOOK_BACK_DAYS} days held nothing, or could not be read."
+_OLD_NIGHT = "newest_record_age.sleep is the newest night there is; it is not last night, which is missing."
+
+
+async def run(call: Call, given: Given) -> Answer:
+    """Answer one question."""
+    found = {part: call.service.sources.find(name) for part, name in _PARTS.items()}
+    source = found[NIGHT][0]
+    place = await here(call, source, given[TIMEZONE])
+    parts: dict[str, Part] = {}
+
+    told = Together(call.progress)
+
+    async def ask(name: str, source: Source, collection: Collection, progress: Progress) -> None:
+        parts[name] = await _ask(call.caller, source, collection, name, place, given[DAYS], progress)
+
+    resting: list[RestMode] = []
+
+    async def ask_rest() -> None:
+        resting.append(await rest_mode(call.caller, source, place, given[DAYS]))
+
+    async with anyio.create_task_group() as group:
+        for name, (its_source, collection) in found.items():
+            group.start_soon(ask, name, its_source, collection, told.part())
+        group.start_soon(ask_rest)
+    parts = {name: parts[name] for name in _PARTS}
+    if failures := [part.failure for part in parts.values() if part.failure is not None]:
+        grave = [failure for failure in failures if not isinstance(failure, _BEARABLE)]
+        if grave or len(failures) == len(parts):
+            raise (grave or failures)[0]
+    evidence = await _evidence(call, source, place, parts, given[DAYS])
+    synthetic = any(its_source.synthetic for its_source, _ in found.values())
+    for days in range(given[DAYS], -1, -1):
+        answer = _answer(parts, evidence, resting[0], days, cut=given[DAYS] - days, synthetic=synthetic)
+        if len(written(answer)) <= call.service.answer_max_chars:
+            break
+    return answer
+
+
+async def _ask(
+    caller: Caller, source: Source, collection: Collection, name: str, place: Here, days: int, progress: Progress
+) -> Part:
+    # A night that is going on may be filed under the day it will end.
+    ahead = 1 if name == NIGHT else 0
+    try:
+        fetched = await source.fetch(caller, collection, _back(place, days, ahead=ahead), progress=progress)
+        records = by_day(fetched.records, collection, place.zone)
+        newest = _newest(name, records, place)
+        known = [at for _, at in stamps(fetched.records, collection)]
+        if newest is None and fetched.complete:
+            fields = Shape(collection, place.zone, fields=_LEAST[name]).at_source
+            older = await source.fetch(caller, collection, _back(place, LOOK_BACK_DAYS), fields=fields)
+            newest = _newest(name, by_day(older.records, collection, place.zone), place)
+            known += [at for _, at in stamps(older.records, collection)]
+    except VitalsError as failure:
+        return Part(name, collection, {}, None, None, failure)
+    return Part(name, collection, records, newest, fetched, stamps=known)
+
+
+async def _evidence(call: Call, source: Source, place: Here, parts: Mapping[str, Part], days: int) -> Evidence:
+    """Look for reasons where a day has no record at all."""
+    asked = [place.today - timedelta(days=back) for back in range(days, -1, -1)]
+    missing = sorted({day for part in parts.values() for day in part.missing(asked)})
+    now = datetime.fromtimestamp(call.service.now(), tz=UTC).astimezone(place.zone)
+    night_part = parts[NIGHT]
+    known = Known(nights=night_part.records, stamps=night_part.stamps)
+    return await gather(call.caller, source, night_part.collection, missing, here=place, now=now, known=known)
+
+
+def _newest(name: str, records: Mapping[date, Sequence[Record]], place: Here) -> date | None:
+    """Return the newest day with a record; of nights, with one that is over."""
+    return max(
+        (day for day, found in records.items() if day <= place.today and (name != NIGHT or night(found).main)),
+        default=None,
+    )
+
+
+def _back(place: Here, days: int, *, ahead: int = 0) -> DateRange:
+    return DateRange(place.today - timedelta(days=days), place.today + timedelta(days=ahead), place.zone)
+
+
+def _answer(
+    parts: Mapping[str, Part],
+    evidence: Evidence,
+    resting: RestMode,
+    days: int,
+    *,
+    cut: int = 0,
+    synthetic: bool = False,
+) -> Answer:
+    """Write the answer.
+
+    Args:
+        parts: What came.
+        evidence: Why some of it did not; also the owner's zone and clock.
+        resting: When rest mode was on.
+        days: How many days before today to give.
+        cut: How many more were asked for and do not fit.
+        synthetic: Whether it is sample data.
+    """
+    place = evidence.here
+    writer = Writer(parts, evidence)
+    before = [writer.day(place.today - timedelta(days=back)) for back in range(days, 0, -1)]
+    today = writer.today()
+    answer: Answer = {"today": place.today.isoformat(), "now": evidence.now.isoformat(timespec="minutes")}
+    whole = all(part.fetched and part.fetched.complete for part in parts.values())
+    answer |= {"timezone": place.zone.key, "complete": whole and not cut}
+    if cut:
+        answer["truncated"] = True
+    if synthetic:
+        answer["synthetic"] = True
+    answer |= today
+    if writer.seen:
+        answer["evidence"] = writer.seen[-MOST_SENTENCES:]
+    if going_on := _going_on(parts[NIGHT], place):
+        answer["in_progress"] = {name: going_on.get(name) for name in ("day", "bedtime_start")}
+    answer["newest_record_age"] = {
+        plain_name(name): _age(part.newest, place.today) if part.newest else None for name, part in parts.items()
+    }
+    rested, about_rest = resting.told(place.today - timedelta(days=days), place.today)
+    answer |= rested
+    notes = [*place.notes, *([_CHOSEN, _SCORES] if writer.units else ())]
+    if going_on:
+        notes.append("A night is in progress; it counts nowhere until it is over.")
+    nights = [
+        one for back in range(days, -1, -1) for one in parts[NIGHT].records.get(place.today - timedelta(back), ())
+    ]
+    known, about = told(parts[NIGHT].collection, nights, Beside(), _back(place, days))
+    answer |= known
+    notes += [*about_rest, *_elsewhere(evidence), *about, *(CONCLUDE[word] for word in writer.words)]
+    if NO_RECORD in writer.words:
+        notes += unread(parts[READINESS].collection, evidence)
+    if cut:
+        notes.append(f"The {cut} oldest of the days asked for do not fit: ask health_query for them.")
+    if any(part.newest is None for part in parts.values()):
+        notes.append(_NO_NEWEST)
+    if parts[NIGHT].newest is not None and not parts[NIGHT].there(place.today):
+        notes.append(_OLD_NIGHT)
+    answer["collections"] = {plain_name(name): part.collection.qualified for name, part in parts.items()}
+    answer["units"] = writer.units
+    answer |= writer.marks
+    answer["notes"] = [*notes, *writer.notes]
+    answer["days"] = before  # last: it is the longest, and some hosts cut what is long
+    return answer
+
+
+def _age(newest: date, today: date) -> Answer:
+    return {"day": newest.isoformat(), "days_ago": (today - newest).days}
+
+
+def _elsewhere(evidence: Evidence) -> list[str]:
+    """Say what time it is by the clock of the newest night, where that is another than the answer's."""
+    there = evidence.now.astimezone(evidence.clocks.at(evidence.now)) if evidence.clocks else evidence.now
+    if there.utcoffset() == evidence.now.utcoffset():
+        return []
+    said = there.isoformat(timespec="minutes")
+    return [f"now is by {evidence.here.zone.key}; by the clock of the owner's newest night it is {said}."]
+
+
+def _going_on(part: Part, place: Here) -> Record | None:
+    """Return the night in progress, today's or the one that will end tomorrow."""
+    found = [one for day in (0, 1) for one in part.records.get(place.today + timedelta(days=day), ())]
+    return next(iter(night(found).in_progress), None)
+
+
+TODAY = Definition(
+    name="health_today",
+    title="Last night and today",
+    description=(
+        "Last night's sleep, today's readiness and sleep score, and the same for the days before, as recorded: no "
+        "averages, no judgement. What is not there is named under missing with a reason; newest_record_age says how "
+        "old the newest data is. An older night is never last night."
+    ),
+    arguments=(DAYS, TIMEZONE),
+    run=run,
+)
