@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.authserver.leaving import disconnect
+from app.authserver.owner.leaving import disconnect
 from app.parts import build_parts
 from app.settings import Settings
 from app.store.opening import FILE_NAME

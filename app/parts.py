@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import httpx2
 
-from app.authserver.cimd import FetchDocument
+from app.authserver.clients.cimd import FetchDocument
 from app.authserver.server import AuthServer
 from app.settings import Settings
 from app.settings.secret_key import kept_in

@@ -18,7 +18,7 @@ from typing import Any
 import httpx2
 from starlette.applications import Starlette
 
-from app.authserver.cimd import FetchDocument
+from app.authserver.clients.cimd import FetchDocument
 from app.demo.browser import Browser
 from app.demo.walk import App, discover, sign_in
 from app.main import assemble

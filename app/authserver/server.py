@@ -8,23 +8,23 @@ from urllib.parse import urlsplit
 
 from starlette.routing import BaseRoute
 
-from app.authserver.askers import Askers
-from app.authserver.authorizations import Authorizations
-from app.authserver.bridge import Bridge
-from app.authserver.cimd import Documents, FetchDocument
-from app.authserver.cimd_fetch import DocumentFetcher
-from app.authserver.clients import Clients
-from app.authserver.codes import Codes
-from app.authserver.endpoints import Endpoints
-from app.authserver.gate import Gate
-from app.authserver.grants import Grants
-from app.authserver.metadata import metadata_routes
-from app.authserver.protocol import Rooms
+from app.authserver.clients.cimd import Documents, FetchDocument
+from app.authserver.clients.cimd_fetch import DocumentFetcher
+from app.authserver.clients.known import Clients
+from app.authserver.clients.sealed_ids import SealedIds
+from app.authserver.issued.codes import Codes
+from app.authserver.issued.grants import Grants
+from app.authserver.issued.tokens import Tokens
+from app.authserver.issued.verify import Verifier
+from app.authserver.limits.askers import Askers
+from app.authserver.limits.gate import Gate
+from app.authserver.protocol.authorizations import Authorizations
+from app.authserver.protocol.bridge import Bridge
+from app.authserver.protocol.endpoints import Endpoints
+from app.authserver.protocol.metadata import metadata_routes
+from app.authserver.protocol.oauth import Rooms
+from app.authserver.protocol.resources import Resource
 from app.authserver.redirects import LOOPBACK_HOSTS
-from app.authserver.resources import Resource
-from app.authserver.sealed_ids import SealedIds
-from app.authserver.tokens import Tokens
-from app.authserver.verify import Verifier
 from app.store.base import Store
 from app.store.crypto import Keys
 

@@ -6,12 +6,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from app.authserver.allowances import SIGN_IN
-from app.authserver.attempts import Attempts
-from app.authserver.authorize import Authorize, Render
-from app.authserver.browser import BrowserCookie, FormTokens, fingerprint, go
-from app.authserver.callback import Callback
-from app.authserver.owner_session import OwnerSessions
+from app.authserver.limits.allowances import SIGN_IN
+from app.authserver.owner.attempts import Attempts
+from app.authserver.owner.authorize import Authorize, Render
+from app.authserver.owner.browser import BrowserCookie, FormTokens, fingerprint, go
+from app.authserver.owner.callback import Callback
+from app.authserver.owner.session import OwnerSessions
 from app.authserver.records import AuthorizationRequest
 from app.authserver.redirects import success_location
 from app.authserver.server import AuthServer

@@ -7,7 +7,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import logs
-from app.authserver.verify import TokenInvalid
+from app.authserver.issued.verify import TokenInvalid
 from app.identity import CALLER, READ_SCOPE, Caller
 from app.web.replies import problem
 

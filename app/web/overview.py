@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from app.authserver.areas import unlocked_by
-from app.authserver.consent import destination, plain_name
+from app.authserver.owner.areas import unlocked_by
+from app.authserver.owner.consent import destination, plain_name
 from app.authserver.records import Grant
 from app.vault.connections import Connection
 

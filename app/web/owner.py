@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from app.authserver.browser import from_own_page, go, read_form
-from app.authserver.grants import Grants
-from app.authserver.leaving import disconnect
-from app.authserver.owner_session import OwnerSession
+from app.authserver.issued.grants import Grants
+from app.authserver.owner.browser import from_own_page, go, read_form
+from app.authserver.owner.leaving import disconnect
+from app.authserver.owner.session import OwnerSession
+from app.authserver.owner.zones import parse_zone
 from app.authserver.signin import CALLBACK_PATH, SignIn
-from app.authserver.zones import parse_zone
 from app.errors import BadRequest
 from app.sources.oura.oauth import OuraOAuth
 from app.sources.oura.scopes import bare

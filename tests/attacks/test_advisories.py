@@ -15,7 +15,7 @@ import anyio
 import httpx2
 import pytest
 
-from app.authserver.cimd import DocumentUnavailable, Fetched
+from app.authserver.clients.cimd import DocumentUnavailable, Fetched
 from app.demo.browser import Browser, forms
 from tests.app_under_test import URL, Vitals, running_app
 from tests.attacks.attacker import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.authserver.consent import plain_name
+from app.authserver.owner.consent import plain_name
 from app.demo.browser import Browser, forms
 from tests.app_under_test import URL, Vitals, running_app
 from tests.attacks.attacker import REDIRECT, authorize, client_id, handed_over, sign_in

@@ -6,9 +6,9 @@ import anyio
 import orjson
 import pytest
 
-from app.authserver.allowances import DOCUMENT, DOCUMENT_RECORDS
-from app.authserver.cimd import Fetched
-from app.authserver.pinned import PINNED
+from app.authserver.clients.cimd import Fetched
+from app.authserver.clients.pinned import PINNED
+from app.authserver.limits.allowances import DOCUMENT, DOCUMENT_RECORDS
 from tests.app_under_test import running_app
 from tests.attacks.attacker import REDIRECT, authorize, handed_over, redeem, refresh
 from tests.attacks.attacker import sign_in as approve_and_sign_in

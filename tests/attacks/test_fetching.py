@@ -9,8 +9,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from app.authserver.cimd import DocumentUnavailable
-from app.authserver.cimd_fetch import DocumentFetcher
+from app.authserver.clients.cimd import DocumentUnavailable
+from app.authserver.clients.cimd_fetch import DocumentFetcher
 from tests.app_under_test import running_app
 from tests.attacks.attacker import authorize
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from app.authserver.allowances import (
+from app.authserver.limits.allowances import (
     CLIENT_RECORDS,
     FAILED_AUTHENTICATION,
     REGISTRATION,

@@ -163,7 +163,8 @@ async def test_what_an_app_calls_a_field_never_becomes_part_of_an_address_at_our
 async def test_what_a_stranger_only_asks_leaves_nothing_in_the_store(vitals: Vitals) -> None:
     """Registering and approving do, for a bounded time; everything else must be free of traces.
 
-    That it was asked is counted, in records whose number is bounded whoever asks (`tests/authserver/test_rates.py`).
+    That it was asked is counted, in records whose number is bounded whoever asks
+    (`tests/authserver/limits/test_rates.py`).
     """
     http = vitals.http()
     client = await client_id(http)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.authserver.cimd import BadDocument, check_client_id
+from app.authserver.clients.cimd import BadDocument, check_client_id
 from tests.app_under_test import URL, Vitals, running_app
 from tests.attacks.attacker import REDIRECT, authorize, client_id, handed_over, register, sign_in
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx2
 from starlette.applications import Starlette
 
-from app.authserver.cimd import DocumentUnavailable, Fetched
+from app.authserver.clients.cimd import DocumentUnavailable, Fetched
 from app.authserver.records import BadAuthorization
 from app.authserver.server import AuthServer
 from app.identity import owner_key
@@ -98,7 +98,7 @@ class Stage:
 
     async def may(self, access_token: str) -> bool:
         """Say whether a token opens the resource."""
-        from app.authserver.verify import TokenInvalid  # noqa: PLC0415 - kept beside its only use
+        from app.authserver.issued.verify import TokenInvalid  # noqa: PLC0415 - kept beside its only use
 
         try:
             await self.server.verifier.verify(access_token)

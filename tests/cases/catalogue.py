@@ -16,12 +16,12 @@ _FLOODS: Final = "tests/attacks/test_floods.py::"
 _BROWSER: Final = "tests/signin/test_browser.py::"
 _CALLBACK: Final = "tests/signin/test_callback.py::"
 _CONSENT: Final = "tests/signin/test_consent.py::"
-_DISCOVERY: Final = "tests/authserver/test_discovery.py::"
+_DISCOVERY: Final = "tests/authserver/protocol/test_discovery.py::"
 _ENGINE: Final = "tests/sources/test_engine.py::"
 _JOURNEY: Final = "tests/journey/"
 _KILLED: Final = "tests/vault/test_processes.py::"
 _OAUTH: Final = "tests/sources/test_oauth.py::"
-_REFRESH: Final = "tests/authserver/test_refresh.py::"
+_REFRESH: Final = "tests/authserver/issued/test_refresh.py::"
 _ROTATION: Final = "tests/vault/test_rotation.py::"
 _OUTCOMES: Final = "tests/vault/test_outcomes.py::"
 _SIMULATED: Final = "tests/tools/test_against_simulator.py::"
@@ -223,12 +223,12 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     ),
     "C4": (
         _C + "test_c4_only_what_is_granted_is_listed_and_a_refresh_token_comes_unasked",
-        "tests/authserver/test_token.py::test_a_refresh_token_comes_without_offline_access",
+        "tests/authserver/issued/test_token.py::test_a_refresh_token_comes_without_offline_access",
     ),
     "C5": (
         _C + "test_c5_one_refresh_token_six_times_from_two_addresses_leaves_one_live_family",
         _REFRESH + "test_presentations_at_the_same_moment_get_the_same_answer",
-        "tests/authserver/test_on_redis.py::test_a_refresh_token_gets_one_answer_on_two_machines",
+        "tests/authserver/issued/test_on_redis.py::test_a_refresh_token_gets_one_answer_on_two_machines",
     ),
     "C6": (
         _C + "test_c6_discovery_is_found_at_the_root_and_with_the_path_and_the_rest_is_json",
@@ -255,7 +255,7 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "C17": (_C + "test_c17_only_post_is_answered_and_cors_is_for_metadata_alone",),
     "C18": (
         _C + "test_c18_no_route_takes_a_secret_in_its_address",
-        "tests/authserver/test_token_requests.py::test_what_is_in_the_query_counts_for_nothing",
+        "tests/authserver/protocol/test_token_requests.py::test_what_is_in_the_query_counts_for_nothing",
         "tests/shell/test_bearer.py::test_a_token_in_the_address_is_never_accepted",
     ),
     "C19": (
@@ -288,12 +288,12 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         _BROWSER + "test_another_site_cannot_post_a_yes_even_with_a_token_it_fetched_itself",
     ),
     "S9": (
-        "tests/authserver/test_cimd_fetch.py::test_a_name_that_leads_inside_is_not_called",
-        "tests/authserver/test_cimd_fetch.py::test_a_name_that_is_rebound_after_the_check_changes_nothing",
-        "tests/authserver/test_cimd_fetch.py::test_only_200_counts_and_redirects_are_not_followed",
-        "tests/authserver/test_cimd_fetch.py::test_more_than_five_kilobytes_are_not_read",
-        "tests/authserver/test_cimd_fetch.py::test_a_server_that_drips_is_given_up_after_the_whole_time",
-        "tests/authserver/test_cimd.py::test_an_older_copy_serves_while_the_fetch_fails_but_not_for_ever",
+        "tests/authserver/clients/test_cimd_fetch.py::test_a_name_that_leads_inside_is_not_called",
+        "tests/authserver/clients/test_cimd_fetch.py::test_a_name_that_is_rebound_after_the_check_changes_nothing",
+        "tests/authserver/clients/test_cimd_fetch.py::test_only_200_counts_and_redirects_are_not_followed",
+        "tests/authserver/clients/test_cimd_fetch.py::test_more_than_five_kilobytes_are_not_read",
+        "tests/authserver/clients/test_cimd_fetch.py::test_a_server_that_drips_is_given_up_after_the_whole_time",
+        "tests/authserver/clients/test_cimd.py::test_an_older_copy_serves_while_the_fetch_fails_but_not_for_ever",
     ),
     "S10": (_C + "test_c8_an_app_that_is_known_by_its_document_connects_and_its_host_is_shown",),
     "S11": (

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from starlette.routing import Route
 
-from app.authserver.cimd import Fetched
+from app.authserver.clients.cimd import Fetched
 from app.sources.oura.catalog import COLLECTIONS
 from tests.app_under_test import URL, Vitals, rpc, running_app
 from tests.cases.asking import REDIRECT, TOOLS, VERIFIER, heading, journey, told

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.authserver.cimd import Fetched
+from app.authserver.clients.cimd import Fetched
 from app.errors import SettingsError
 from app.settings import NAMES
 from app.simulator import Simulator

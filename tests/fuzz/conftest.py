@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.authserver.cimd import DocumentUnavailable, Fetched
+from app.authserver.clients.cimd import DocumentUnavailable, Fetched
 from tests.app_under_test import NOON, Vitals, running_app
 from tests.fuzz.asking import Request, ask
 from tests.fuzz.connected import Connected

@@ -20,10 +20,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from app.authserver.attempts import ATTEMPT_LIFE_S
-from app.authserver.browser import TOKEN_LIFE_S
-from app.authserver.codes import CODE_LIFE_S
-from app.authserver.tokens import ACCESS_LIFE_S, GRACE_S
+from app.authserver.issued.codes import CODE_LIFE_S
+from app.authserver.issued.tokens import ACCESS_LIFE_S, GRACE_S
+from app.authserver.owner.attempts import ATTEMPT_LIFE_S
+from app.authserver.owner.browser import TOKEN_LIFE_S
 from tests.app_under_test import OURA, URL, running_app
 from tests.fuzz import people
 from tests.fuzz.people import Access, Attempt, Code, Family, Page, Refresh, World

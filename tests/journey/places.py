@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx2
 
-from app.authserver.cimd import DocumentUnavailable, Fetched
+from app.authserver.clients.cimd import DocumentUnavailable, Fetched
 from tests.app_under_test import URL, running_app
 from tests.processes import vitals
 

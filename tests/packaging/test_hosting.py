@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from app import settings
-from app.authserver.askers import Trusted, client_address, parse
+from app.authserver.limits.askers import Trusted, client_address, parse
 from app.settings import addresses
 from tests.packaging.tree import text, tracked
 

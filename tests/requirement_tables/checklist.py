@@ -209,7 +209,7 @@ AUTHORIZED = (
         "Redirects",
         "exact, the port free on localhost and 127.0.0.1, Cursor's scheme exact",
         REDIRECTS + "test_only_the_registered_address_is_ever_sent_to_also_with_an_error",
-        "tests/authserver/test_authorizations.py::test_the_port_is_free_on_loopback_and_nothing_else_anywhere",
+        "tests/authserver/protocol/test_authorizations.py::test_the_port_is_free_on_loopback_and_nothing_else_anywhere",
         REDIRECTS + "test_a_loopback_port_in_odd_digits_is_a_page_and_neither_a_fault_nor_a_way_out",
     ),
 )

@@ -122,7 +122,7 @@ LINES = (
         "3.1.2",
         "query-kept",
         "the query of a redirect URI is kept",
-        "tests/authserver/test_authorizations.py::test_an_answer_leaves_the_registered_address_as_it_is",
+        "tests/authserver/protocol/test_authorizations.py::test_an_answer_leaves_the_registered_address_as_it_is",
     ),
     _.shown(
         "3.1.2.2",

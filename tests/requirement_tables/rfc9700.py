@@ -21,7 +21,7 @@ from tests.requirement_tables.places import (
 
 _ = Source("RFC 9700", "9700", "https://www.rfc-editor.org/rfc/rfc9700#section-{}")
 _EXACT = REDIRECTS + "test_only_the_registered_address_is_ever_sent_to_also_with_an_error"
-_PORTS = "tests/authserver/test_authorizations.py::test_the_port_is_free_on_loopback_and_nothing_else_anywhere"
+_PORTS = "tests/authserver/protocol/test_authorizations.py::test_the_port_is_free_on_loopback_and_nothing_else_anywhere"
 _NO_LINK = AUTHORIZE + "test_nothing_leads_from_a_link_to_us_to_a_strangers_page"
 _PKCE = ADVISORIES + "test_cve_2025_4144_pkce_cannot_be_left_out_at_either_end"
 

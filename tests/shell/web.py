@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from app.authserver.verify import TokenInvalid
+from app.authserver.issued.verify import TokenInvalid
 from app.errors import StoreUnavailable
 from app.identity import READ_SCOPE, Caller
 from app.web.app import build_web

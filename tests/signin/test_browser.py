@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.authserver import callback
+from app.authserver.owner import callback
 from tests.signin.oura import OWNER, STRANGER, Oura
 from tests.signin.stage import OWNER_KEY, Stage, form, staged
 

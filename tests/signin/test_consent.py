@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.authserver.consent import destination, plain_name
+from app.authserver.owner.consent import destination, plain_name
 from app.authserver.records import Client
 from app.web.pages import CONTENT_SECURITY_POLICY
 from tests.signin.oura import AUTHORIZE

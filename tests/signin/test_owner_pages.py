@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from app.authserver.browser import fingerprint
+from app.authserver.owner.browser import fingerprint
 from app.identity import SANDBOX_OWNER, owner_key
 from tests.signin.oura import AUTHORIZE, OWNER, STRANGER
 from tests.signin.stage import OWNER_KEY, PUBLIC_URL, REDIRECT, Browser, Stage, answer, form, staged

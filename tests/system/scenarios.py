@@ -13,8 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 
-from app.authserver.attempts import Attempts
-from app.authserver.browser import BrowserCookie, fingerprint
+from app.authserver.owner.attempts import Attempts
+from app.authserver.owner.browser import BrowserCookie, fingerprint
 from app.authserver.records import AccessToken, RefreshToken, from_json
 from app.simulator.grants import SCOPES, Family
 from app.vault.connections import Connection

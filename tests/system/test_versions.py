@@ -9,9 +9,9 @@ import anyio
 import orjson
 import pytest
 
-from app.authserver.attempts import Attempt, Attempts
-from app.authserver.browser import fingerprint
-from app.authserver.cimd import Document
+from app.authserver.clients.cimd import Document
+from app.authserver.owner.attempts import Attempt, Attempts
+from app.authserver.owner.browser import fingerprint
 from app.authserver.records import AccessToken, Client, Code, Grant, RefreshToken
 from app.demo.walk import App
 from app.vault.connections import Connection

@@ -1,0 +1,1 @@
+"""The apps: registered with us, or described at the address that is their id."""

@@ -1,0 +1,1 @@
+"""What apps are given: the grant, and the codes and tokens that stand for it."""

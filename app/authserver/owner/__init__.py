@@ -1,0 +1,1 @@
+"""The owner in person: consent, the way through Oura and back, visits, and leaving."""

@@ -1,0 +1,1 @@
+"""OAuth 2.1 as apps speak it: discovery, requests and answers."""

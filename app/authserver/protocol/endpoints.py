@@ -1,0 +1,179 @@
+"""/token, /revoke and /register as HTTP: a bounded body in, JSON that nobody may cache out.
+
+Credentials and tokens are read from the body and the Authorization header alone, never from the query. There is no
+CORS here: an app inside a web page could not use the token anyway, since the resource allows no foreign origin.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import parse_qsl
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from app.authserver.clients.cimd import BadDocument
+from app.authserver.limits.allowances import (
+    FAILED_AUTHENTICATION,
+    REGISTRATION,
+    SHARED_APP_REGISTRATIONS,
+    of_shared_app,
+)
+from app.authserver.limits.gate import Gate
+from app.authserver.protocol.bridge import Answer, BodyRequest, Bridge, FormRequest
+from app.authserver.protocol.oauth import Protocol, Rooms, basic_credentials
+from app.authserver.records import Client
+from app.errors import BadRequest, StoreUnavailable, TooManyRequests
+
+MAX_FORM_BYTES = 64 * 1024
+MAX_REGISTRATION_BYTES = 64 * 1024
+_MAX_FIELDS = 50
+_ANY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+_NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+
+Handle = Callable[[Request], Awaitable[Answer]]
+
+
+class BadBody(BadRequest):
+    """A body that is too large or not of the form it has to be."""
+
+    def __init__(self, text: str, *, status: int = 400, error: str = "invalid_request") -> None:
+        self.status = status
+        self.error = error
+        super().__init__(text)
+
+
+class Endpoints:
+    """The three endpoints that apps call themselves."""
+
+    def __init__(self, rooms: Rooms, bridge: Bridge, gate: Gate, *, issuer: str) -> None:
+        self._rooms = rooms
+        self._bridge = bridge
+        self._gate = gate
+        self._issuer = issuer
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes."""
+        handlers: tuple[tuple[str, Handle], ...] = (
+            ("/token", self._token),
+            ("/revoke", self._revoke),
+            ("/register", self._register),
+        )
+        return [Route(path, _Endpoint(handle).answer, methods=_ANY_METHOD) for path, handle in handlers]
+
+    async def _token(self, request: Request) -> Answer:
+        asked, client = await self._read_form(request, "/token")
+        answer = await self._bridge.run(Protocol(self._rooms, client).create_token_response, asked)
+        return await self._counted(request, answer)
+
+    async def _revoke(self, request: Request) -> Answer:
+        asked, client = await self._read_form(request, "/revoke")
+        answer = await self._bridge.run(Protocol(self._rooms, client).create_endpoint_response, "revocation", asked)
+        return await self._counted(request, answer)
+
+    async def _counted(self, request: Request, answer: Answer) -> Answer:
+        """Count an answer that says: you are not that client.
+
+        What succeeds is never counted, and never held up by what strangers at the same address got wrong.
+        """
+        if answer.status == 401:
+            await self._gate.admit(FAILED_AUTHENTICATION, self._gate.asker(request))
+        return answer
+
+    async def _register(self, request: Request) -> Answer:
+        body = await _read_body(request, MAX_REGISTRATION_BYTES)
+        try:
+            metadata = json.loads(body)
+        except (ValueError, RecursionError):
+            raise BadBody("The body is not JSON.", error="invalid_client_metadata") from None
+        if not isinstance(metadata, dict) or not metadata:
+            raise BadBody("The body must be a JSON object of client metadata.", error="invalid_client_metadata")
+        await self._admit(request, metadata)
+        asked = BodyRequest(self._issuer + "/register", metadata)
+        server = Protocol(self._rooms, None)
+        return await self._bridge.run(server.create_endpoint_response, "client_registration", asked)
+
+    async def _admit(self, request: Request, metadata: Mapping[str, object]) -> None:
+        try:
+            await self._gate.admit(REGISTRATION, self._gate.asker(request))
+        except TooManyRequests:
+            shared = of_shared_app(metadata.get("redirect_uris"))
+            if not shared or not await self._gate.spend(SHARED_APP_REGISTRATIONS):
+                raise
+
+    async def _read_form(self, request: Request, path: str) -> tuple[FormRequest, Client | None]:
+        """Read a form, and find the client that it or the Authorization header names."""
+        media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media != "application/x-www-form-urlencoded":
+            raise BadBody("The body must be application/x-www-form-urlencoded.")
+        body = await _read_body(request, MAX_FORM_BYTES)
+        try:
+            parameters = parse_qsl(
+                body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS
+            )
+        except ValueError:
+            raise BadBody("The body cannot be read as a form in UTF-8.") from None
+        asked = FormRequest("POST", self._issuer + path, parameters, dict(request.headers))
+        for name, values in asked.payload.datalist.items():
+            if len(values) > 1 and name != "resource":
+                raise BadBody("A parameter was sent more than once.")
+        return asked, await self._find_client(asked, request)
+
+    async def _find_client(self, asked: FormRequest, request: Request) -> Client | None:
+        named = asked.payload.client_id
+        basic = basic_credentials(asked.headers.get("authorization"))
+        if basic is not None:
+            if named is not None and named != basic[0]:
+                raise BadBody("The body names another client_id than the Authorization header.")
+            named = basic[0]
+        if named is None:
+            return None
+        try:
+            return await self._rooms.clients.find(named, asker=self._gate.asker(request))
+        except BadDocument:
+            return None  # answered as invalid_client, after which an app starts anew
+
+
+class _Endpoint:
+    """The frame around a handler: POST only, and every refusal as JSON."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+
+    async def answer(self, request: Request) -> Response:
+        """Answer one request."""
+        if request.method != "POST":
+            return _refuse(405, "invalid_request", "Use POST.", {"Allow": "POST"})
+        try:
+            answer = await self._handle(request)
+        except BadBody as bad:
+            return _refuse(bad.status, bad.error, str(bad))
+        except TooManyRequests as many:
+            headers = {"Retry-After": str(many.retry_after_s)}
+            return _refuse(429, "temporarily_unavailable", str(many), headers)
+        except ClientDisconnect:
+            return _refuse(400, "invalid_request", "The body was cut off.")
+        except StoreUnavailable as failed:
+            return _refuse(503, "temporarily_unavailable", failed.public, {"Retry-After": "5"})
+        return JSONResponse(dict(answer.body), answer.status, headers={**dict(answer.headers), **_NO_STORE})
+
+
+async def _read_body(request: Request, limit: int) -> bytes:
+    """Read a body, but never more than `limit` bytes of it."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > limit:
+            raise BadBody(f"The body is larger than {limit} bytes.", status=413)
+    return body
+
+
+def _refuse(
+    status: int,
+    error: str,
+    description: str,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    return JSONResponse(
+        {"error": error, "error_description": description}, status, headers={**(headers or {}), **_NO_STORE}
+    )
