@@ -202,7 +202,7 @@ async def test_a_day_has_its_values_with_units_and_names_what_is_missing() -> No
     assert "- total_sleep_duration: 25000 s = 6 h 57 min\n" in text
     assert "- average_hrv: 38 ms (RMSSD)\n" in text
     assert "- score: 82 (score, 1-100)\n" in text
-    assert "min 60, mean 62.0, max 64 bpm, over 3 samples" in text
+    assert "min 60, mean 62.0, mean_by_time 62.0, max 64 bpm, over 3 samples" in text
     assert text.index("### main sleep") < text.index("### not counted as sleep")
     assert "- not_permitted (The scope spo2 is not granted.): oura.daily_spo2\n" in text
     assert "- no_membership (No membership.): oura.vO2_max\n" in text

@@ -22,8 +22,8 @@ HEARTRATE: Final = Collection(
     window_days=30,  # Oura refuses more
     stride_days=4,  # 4,900 samples fill five pages of 1,000 nearly to the brim, so cutting here costs no request
     notes=(
-        "Samples are uneven: every 5 s in workouts, about every 5 min otherwise, with gaps. A plain mean over hours or "
-        "a day is pulled towards workouts.",
+        "Samples are uneven: every 5 s in workouts, about every 5 min otherwise, with gaps. So the mean of an hour or a "
+        "day is pulled towards workouts: mean_by_time, in which each 5 min count once, is the one to read and compare.",
         "Not the resting heart rate of the night; that is in `sleep`.",
         IN_UTC,
     ),

@@ -68,7 +68,10 @@ def collection_page(collection: Collection) -> str:
     lines = [f"# {collection.qualified}", "", collection.carries, "", f"Filed by: {collection.date_kind}."]
     lines.append(_scope(collection))
     if collection.dense:
-        lines.append("A stream of samples: health_query gives buckets with n, min, mean and max by `resolution`.")
+        lines.append(
+            "A stream of samples: health_query gives buckets with n, min, mean and max by `resolution`; those of an "
+            "hour or a day also have mean_by_time, in which each five minutes with samples count once."
+        )
     if collection.date_kind is DateKind.UNDATED:
         lines.append("Takes no dates.")
     lines += ["", *(f"- {note}" for note in collection.notes), "", "## Fields", ""]

@@ -13,6 +13,7 @@ from datetime import date
 from app.sources.base import Collection, Kind, Record
 from app.tools.caveats.absence import CONCLUDE, ENTERED
 from app.tools.caveats.circumstances import OFF, unworn
+from app.tools.records.buckets import BY_TIME
 from app.tools.records.fields import by_name, leaves
 from app.tools.records.nights import night
 from app.tools.records.shaping import Shape
@@ -78,8 +79,11 @@ def _stream(shape: Shape, records: Sequence[Record]) -> Iterator[str]:
     units, data = said["units"], said["data"]
     for bucket in data if isinstance(data, list) else []:
         unit = units["mean"].get("unit") if isinstance(units, dict) and "mean" in units else None
-        numbers = ", ".join(f"{name} {bucket.get(name)}" for name in ("min", "mean", "max"))
-        yield f"- {numbers}{f' {unit}' if unit else ''}, over {bucket.get('n')} samples, unevenly spaced"
+        numbers = ", ".join(f"{name} {bucket.get(name)}" for name in ("min", "mean", BY_TIME, "max"))
+        yield (
+            f"- {numbers}{f' {unit}' if unit else ''}, over {bucket.get('n')} samples, unevenly spaced: in {BY_TIME} "
+            "each five minutes with samples count once"
+        )
 
 
 def _labelled(collection: Collection, records: Sequence[Record]) -> Iterator[tuple[str, Record]]:

@@ -13,10 +13,12 @@ from app.tools.rendering import Answer, written
 
 LEAST_CHARS = 10  # no record is shorter, in JSON or CSV: it carries at least its day or its instant
 _BUCKET = {  # characters of {"start":"2026-03-10T08:00+00:00","n":12,"min":50,"mean":55.25,"max":61}, or of its row
-    ("json", "day"): 62,
-    ("csv", "day"): 32,
-    ("json", "start"): 74,
-    ("csv", "start"): 42,
+    ("json", "day"): 83,  # with mean_by_time
+    ("csv", "day"): 38,
+    ("json", "hour"): 95,
+    ("csv", "hour"): 48,
+    ("json", "5min"): 74,
+    ("csv", "5min"): 42,
 }
 
 
@@ -24,7 +26,7 @@ def row_chars(shape: Shape) -> int:
     """Return what a bucket takes as a rule, and a record at the very least: no more need be fetched than fit."""
     if shape.resolution == "raw":
         return LEAST_CHARS
-    return _BUCKET[shape.format, "day" if shape.resolution == "day" else "start"]
+    return _BUCKET[shape.format, shape.resolution]
 
 
 @dataclass(frozen=True, slots=True)

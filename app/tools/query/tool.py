@@ -55,7 +55,8 @@ FORMAT = choice("format", "csv is smaller for tables.", ("json", "csv"), default
 DETAIL = choice("detail", "summary leaves out sample series, and names them.", ("summary", "full"), default="summary")
 RESOLUTION = choice(
     "resolution",
-    "For streams of samples: buckets with n, min, mean, max. Left out: raw if it fits, else the finest that does.",
+    "For streams of samples: buckets with n, min, mean, max; hour and day also mean_by_time, which a workout does not "
+    "pull up. Left out: raw if it fits, else the finest that does.",
     RESOLUTIONS,
     default=None,
 )

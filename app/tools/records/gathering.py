@@ -91,7 +91,7 @@ class Gathered:
         if self._resolutions[0] == "raw":
             self._raw.append((at_s, record))
         else:
-            self._bucket(at_s).add(record.get(self._how.field))
+            self._bucket(at_s).add(record.get(self._how.field), at_s)
 
     def _coarsen(self) -> None:
         """Go on in the next resolution."""
@@ -101,7 +101,7 @@ class Gathered:
         for at_s, record in raw:
             self._take(at_s, record)
         for at_s, held in buckets.values():
-            self._bucket(at_s).merge(held)
+            self._bucket(at_s).merge(held, at_s)
 
     def _bucket(self, at_s: float) -> Sum:
         """Return the bucket of an instant. Its key names where it begins on the owner's clock, so DST hours differ."""
@@ -110,7 +110,7 @@ class Gathered:
         key = local.toordinal() if width is None else int(at_s) - local.minute % width * 60 - local.second
         at, held = self._buckets.get(key, (at_s, None))
         if held is None:
-            held = Sum()
+            held = Sum(slots=self._resolutions[0] != "5min")
         if at_s <= at:
             self._buckets[key] = (at_s, held)
         return held

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from app.sources.base import Collection, Record
 from app.tools.arguments import near
-from app.tools.records.buckets import bucketed, measured, samples_in
+from app.tools.records.buckets import BY_TIME, bucketed, measured, samples_in
 from app.tools.records.fields import always_asked, goes_with, has, known_names, samples, select, top
 from app.tools.records.provenance import provenance, unit_of
 from app.tools.records.tables import GUARD, table
@@ -77,8 +77,10 @@ class Shape:
         chosen = bucketed(records, self.collection, field=field, resolution=self.resolution, zone=self.zone)
         said |= {"resolution": self.resolution, "samples": samples_in(records)}
         units: Answer = {name: {**unit, "of": field.name} for name in ("min", "mean", "max")}
+        if self.resolution != "5min":
+            units[BY_TIME] = {**unit, "of": field.name, "how": "each five minutes with samples count once"}
         said["units"] = {"n": {"unit": "samples", "kind": "measurement"}, **units} if chosen else {}
-        return self._data(chosen, said, first=("day", "start", "n", "min", "mean", "max"))
+        return self._data(chosen, said, first=("day", "start", "n", "min", "mean", BY_TIME, "max"))
 
     def _written(self, records: list[Record], said: Answer) -> Answer:
         said |= provenance(records, self.collection).answer()

@@ -22,8 +22,8 @@ async def test_buckets_skip_what_was_not_measured_and_what_was_not_there() -> No
     answer = await connector.ask("health_query", collection="heartrate", day="today", resolution="hour")
 
     assert answer["data"] == [
-        {"start": "2026-03-10T08:00+00:00", "n": 2, "min": 60, "mean": 61.0, "max": 62},
-        {"start": "2026-03-10T11:00+00:00", "n": 1, "min": 60, "mean": 60.0, "max": 60},
+        {"start": "2026-03-10T08:00+00:00", "n": 2, "min": 60, "mean": 61.0, "mean_by_time": 61.0, "max": 62},
+        {"start": "2026-03-10T11:00+00:00", "n": 1, "min": 60, "mean": 60.0, "mean_by_time": 60.0, "max": 60},
     ]
     assert answer["units"]["mean"] == {"unit": "bpm", "kind": "measurement", "of": "bpm"}
     assert (answer["n"], answer["samples"], answer["resolution"]) == (2, 4, "hour")
