@@ -16,6 +16,7 @@ class Caller:
     grant: str  # id of the grant the owner gave the app
     client_id: str
     scopes: frozenset[str]
+    ticked: frozenset[str] | None = None  # scopes of the source that the owner gave this app; None: as far as they go
 
 
 def normalise_email(address: str) -> str:

@@ -102,6 +102,7 @@ class Code:
     grant_id: str  # chosen here, so that redeeming twice can never make two grants
     expires_at: float  # unix s
     used: bool = False
+    ticked: tuple[str, ...] | None = None  # see `Grant`
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,9 @@ class Grant:
     created_at: float  # unix s
     refreshed_at: float | None = None  # unix s; None: never refreshed
     limits: Mapping[str, object] = field(default_factory=dict)  # unlimited until the consent page offers limits
+    # The scopes that the owner gave at the source when approving this app. The sign-in there is one for all apps, so
+    # without this an app would get what was ticked for another. None: the source did not say; no limit of its own.
+    ticked: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Source: RFC 6749 section 4.1.2, OAuth 2.1 section 4.1.3, RFC 9700 section 4.5.
 
 import secrets
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
 from app.authserver.issued.grants import CODES, Grants, new_grant_id
 from app.authserver.issued.tokens import TokenAnswer, TokenRejected, Tokens
@@ -28,12 +29,13 @@ class Codes:
         self._owners = owners
         self._now = now
 
-    async def issue(self, request: AuthorizationRequest, owner: str) -> str:
+    async def issue(self, request: AuthorizationRequest, owner: str, *, ticked: AbstractSet[str] | None = None) -> str:
         """Make a code for a request that its owner approved.
 
         Args:
             request: The validated request.
             owner: Owner key of the person who proved to be the owner.
+            ticked: The scopes that they gave at the source in doing so; None: it did not say.
         """
         value = _PREFIX + secrets.token_urlsafe(32)
         code = Code(
@@ -46,6 +48,7 @@ class Codes:
             owner=owner,
             grant_id=new_grant_id(),
             expires_at=self._now() + CODE_LIFE_S,
+            ticked=None if ticked is None else tuple(sorted(ticked)),
         )
         await self._store.put(_key(value), to_json(code), ttl_s=CODE_LIFE_S)
         return value
@@ -97,6 +100,7 @@ class Codes:
             scopes=code.scopes,
             resource=code.resource,
             created_at=self._now(),
+            ticked=code.ticked,
         )
 
 

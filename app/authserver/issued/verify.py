@@ -48,4 +48,5 @@ class Verifier:
             raise TokenInvalid("ended")
         if grant.owner not in self._owners:
             raise TokenInvalid("owner")
-        return Caller(grant.owner, grant.id, grant.client_id, frozenset(record.scopes))
+        ticked = None if grant.ticked is None else frozenset(grant.ticked)
+        return Caller(grant.owner, grant.id, grant.client_id, frozenset(record.scopes), ticked)

@@ -98,7 +98,8 @@ class Callback:
             asked = await self.authorizations.validate(list(attempt.params))
         except BadAuthorization as bad:
             return self._message(400, "The app can no longer be answered", str(bad))
-        return go(success_location(asked, await self.codes.issue(asked, connection.owner), self.issuer))
+        code = await self.codes.issue(asked, connection.owner, ticked=connection.scopes)
+        return go(success_location(asked, code, self.issuer))
 
     async def _connect(self, request: Request, attempt: Attempt) -> Connection:
         """Exchange the code and keep what it gave if, and only if, it is an owner's.

@@ -17,7 +17,7 @@ from app.sources.ending import Ending
 from app.sources.engine import Engine
 from app.sources.oura.catalog import COLLECTIONS, SCOPES
 from app.sources.oura.client import OuraClient, Tokens
-from app.sources.oura.wire import not_permitted
+from app.sources.oura.wire import not_permitted, not_ticked
 from app.sources.question import Terms
 from app.vault.connections import Connection
 
@@ -89,11 +89,11 @@ class OuraSource:
         self._ending.begin()
 
     async def granted(self, caller: Caller) -> frozenset[str] | None:
-        """Return the scopes the owner gave; the sandbox gives everything."""
+        """Return the scopes the owner gave to this app, as far as they still hold; the sandbox gives everything."""
         if self._sandbox:
             return SCOPES
         connection = await self._connection(caller)
-        return connection.scopes if connection is not None else None
+        return _for(caller, connection.scopes) if connection is not None else None
 
     async def timezone(self, caller: Caller) -> ZoneInfo | None:
         """Return the owner's zone as their browser named it at the sign-in."""
@@ -112,14 +112,16 @@ class OuraSource:
         connection = await self._connection(caller)
         if connection is None:
             return {"credential": "oauth", "state": "none"}
-        scopes = connection.scopes
-        missing = None if scopes is None else list(_missing(scopes))
+        scopes = _for(caller, connection.scopes)
+        missing = None if connection.scopes is None else list(_missing(connection.scopes))
+        kept_back = (connection.scopes or frozenset()) - (scopes or frozenset())
         return {
             "credential": "oauth",
             "state": connection.state,
             "ended_why": connection.ended_why,
             "scopes_granted": None if scopes is None else sorted(scopes),
             "scopes_missing": missing,
+            **({"scopes_not_for_this_app": sorted(kept_back)} if kept_back else {}),
             "access_token_age_s": round(self._now() - connection.obtained_at),
             "access_token_expires_in_s": round(connection.expires_at - self._now()),
             "access_token_length": len(connection.access_token),
@@ -144,7 +146,8 @@ class OuraSource:
             raise BadRequest("Oura's sample data has no personal_info. Ask for another collection.")
         granted = await self.granted(caller)
         if collection.scope is not None and collection.granted_by(granted) is False:
-            raise not_permitted(collection.scope)  # known beforehand, so nothing is sent
+            ticked = collection.granted_by(caller.ticked) is not False
+            raise not_permitted(collection.scope) if ticked else not_ticked(collection.scope)  # nothing is sent
         try:
             return await self._engine.fetch(
                 caller,
@@ -165,6 +168,13 @@ class OuraSource:
         if self._connections is None:
             return None
         return await self._connections.glance(caller.owner, _NAME)
+
+
+def _for(caller: Caller, scopes: frozenset[str] | None) -> frozenset[str] | None:
+    """Return what of the sign-in's scopes is for this app: never more than was ticked when the owner approved it."""
+    if caller.ticked is None or scopes is None:
+        return caller.ticked if scopes is None else scopes
+    return scopes & caller.ticked
 
 
 @lru_cache(maxsize=16)  # owners give a handful of sets, and each call asks

@@ -15,6 +15,7 @@ _FACTS = (
     "ended_why",
     "scopes_granted",
     "scopes_missing",
+    "scopes_not_for_this_app",
     "access_token_age_s",
     "access_token_expires_in_s",
     "access_token_length",
@@ -80,9 +81,18 @@ def _advice(source: Source, facts: Mapping[str, object], locked: Mapping[str, li
             f"Not granted at {source.name}: {', '.join(locked)}. To allow them the owner signs in again at {page} with "
             "these ticked. Asking again without that changes nothing."
         )
+    if kept_back := facts.get("scopes_not_for_this_app"):
+        to_do.append(
+            f"The owner did not tick {_listed(kept_back)} at {source.name} when approving this app. To change that "
+            "they connect this app again with these ticked."
+        )
     if facts.get("scopes_granted") is None:
         to_do.append(f"{source.name} did not say which scopes it granted; a question that lacks one will name it.")
     return to_do
+
+
+def _listed(names: object) -> str:
+    return ", ".join(map(str, names)) if isinstance(names, list | tuple) else str(names)
 
 
 def _plain(value: object) -> object:
