@@ -1,11 +1,11 @@
 """The sources this server has, and how a collection is found in them by the name a model gives."""
 
-import difflib
 from collections.abc import Iterator, Sequence
 from functools import cache
 
 from app.errors import BadRequest
 from app.sources.base import Collection, Source
+from app.sources.meant import meant
 
 _SHOWN = 60  # characters of an unknown name that are repeated
 
@@ -43,16 +43,10 @@ class Sources:
         raise BadRequest(f'There is no collection "{_shown(name)}". {self._near(wanted)}')
 
     def _near(self, wanted: str) -> str:
-        names = {
-            spelling.casefold(): collection.qualified
-            for source in self._sources
-            for collection in source.collections.values()
-            for spelling in (collection.name, collection.qualified)
-        }
-        near = dict.fromkeys(names[close] for close in difflib.get_close_matches(wanted, names, n=5, cutoff=0.5))
-        if near:
-            return f"Did you mean {', '.join(near)}? `health_catalog` lists them all."
-        return f"There are: {', '.join(sorted(set(names.values())))}."
+        collections = [collection for source in self._sources for collection in source.collections.values()]
+        if likely := meant(wanted, collections):
+            return f"Did you mean {', or '.join(map(str, likely))}? `health_catalog` lists them all."
+        return f"There are: {', '.join(sorted(collection.qualified for collection in collections))}."
 
 
 @cache

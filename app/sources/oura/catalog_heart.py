@@ -17,12 +17,13 @@ HEARTRATE: Final = Collection(
         word("source", "what the wearer was doing", "awake", "workout", "rest", "sleep", "live", "session"),
     ),
     dense=True,
+    grows=True,
     day_fields=("timestamp",),
     stamp_fields=("timestamp",),
     window_days=30,  # Oura refuses more
     stride_days=4,  # 4,900 samples fill five pages of 1,000 nearly to the brim, so cutting here costs no request
     notes=(
-        "Samples are uneven: every 5 s in workouts, about every 5 min otherwise, with gaps. So the mean of an hour or a "
+        "Samples are uneven: every 5 s in workouts, about every 5 min otherwise, with gaps. So the mean of an hour or "
         "day is pulled towards workouts: mean_by_time, in which each 5 min count once, is the one to read and compare.",
         "Not the resting heart rate of the night; that is in `sleep`.",
         IN_UTC,
@@ -35,6 +36,7 @@ CARDIOVASCULAR_AGE: Final = Collection(
     carries="How old the arteries look, from the pulse wave.",
     date_kind=DateKind.CALENDAR_DAY,
     scope="heart_health",
+    value_field="vascular_age",
     fields=(
         ID,
         time("day", "the day"),

@@ -19,7 +19,7 @@ from app.sources.oura.fields import (
 
 _WAKE = "`day` is the day of waking up: the night from Monday to Tuesday is Tuesday's, so last night is today's record."
 _LATE = (
-    "Records come only once the owner has opened the Oura app: a missing day was not recorded; it may have been slept."
+    "Records come only once the owner has opened the Oura app. No record says nothing about whether the owner slept."
 )
 _PARTS = (
     "Contributors are scores from 1 to 100, never minutes, ms or bpm; durations are in `sleep`. `timestamp` only marks "
@@ -31,7 +31,7 @@ _PHASES = "1 deep, 2 light, 3 REM, 4 awake"
 SLEEP: Final = Collection(
     source="oura",
     name="sleep",
-    carries="Each stretch of sleep or rest: bedtimes, durations of the stages, heart rate, HRV and breathing.",
+    carries="Each stretch of sleep or rest, naps too: bedtimes, durations of stages, heart rate, HRV and breathing.",
     date_kind=DateKind.WAKE_DAY,
     scope="daily",
     fields=(
@@ -60,7 +60,9 @@ SLEEP: Final = Collection(
         measured("average_breath", "breaths/min", "mean breathing rate"),
         measured("average_heart_rate", "bpm", "mean of 30 s samples; the app averages 5 min ones and may differ"),
         measured(
-            "lowest_heart_rate", "bpm", "lowest of 30 s samples; the app uses 5 min ones and shows another number"
+            "lowest_heart_rate",
+            "bpm",
+            "resting heart rate of the night: lowest of 30 s samples; the app uses 5 min ones and shows another number",
         ),
         measured("average_hrv", "ms (RMSSD)", "mean heart rate variability as RMSSD; not SDNN"),
         yes_no("low_battery_alert", "the battery ran low, so data may be missing"),
@@ -102,8 +104,8 @@ SLEEP: Final = Collection(
         "night is the longest long_sleep; sleep and late_nap are naps, never averaged in.",
         "`rest` and `deleted` are not sleep.",
         "A nap that ended after 18:00 belongs to the next day.",
-        _LATE,
     ),
+    recent_notes=(_LATE,),
 )
 
 DAILY_SLEEP: Final = Collection(
@@ -132,7 +134,9 @@ DAILY_SLEEP: Final = Collection(
     day_fields=("day",),
     stamp_fields=("timestamp",),
     margin_days=2,
-    notes=(_WAKE, _PARTS, _REVISED, _LATE),
+    value_field="score",
+    notes=(_WAKE, _PARTS),
+    recent_notes=(_REVISED, _LATE),
 )
 
 DAILY_READINESS: Final = Collection(
@@ -155,7 +159,9 @@ DAILY_READINESS: Final = Collection(
     day_fields=("day",),
     stamp_fields=("timestamp",),
     margin_days=2,
-    notes=(_WAKE, _PARTS, _REVISED, _LATE),
+    value_field="score",
+    notes=(_WAKE, _PARTS),
+    recent_notes=(_REVISED, _LATE),
 )
 
 SLEEP_TIME: Final = Collection(
@@ -197,8 +203,8 @@ SLEEP_TIME: Final = Collection(
     notes=(
         "A suggestion, not when one slept; that is in `sleep`.",
         "start_offset and end_offset are seconds from midnight: -5400 is 22:30 in the evening.",
-        _LATE,
     ),
+    recent_notes=(_LATE,),
 )
 
 NIGHTS: Final = (SLEEP, DAILY_SLEEP, DAILY_READINESS, SLEEP_TIME)
