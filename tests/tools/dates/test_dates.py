@@ -52,6 +52,14 @@ def test_a_date_is_read_in_the_owners_zone(text: str, day: date) -> None:
         ("someday", "not a date"),
         ("10/03/2026", "not a date"),
         ("next tuesday", "not a date"),
+        ("30 February 2026", "not in the calendar"),
+        ("31 april", "not in the calendar"),
+        ("0 march", "not in the calendar"),
+        ("2026-Q5", "not a date"),
+        ("this weekend", "not a date"),
+        ("tonight", "not a date"),
+        ("mar", "not a date"),
+        ("marathon 10", "not a date"),
         ("\u0662\u0660\u0662\u0666-03-01", "not a date"),
         ("2026-03-10T09:00:00", "no UTC offset"),
         ("2026-03-10T25:00:00Z", "not in the calendar"),
@@ -92,6 +100,20 @@ def test_what_is_no_date_is_refused_by_name(text: str, words: str) -> None:
         ("march", "2026-03-01", "2026-03-10"),
         ("december", "2025-12-01", "2025-12-31"),
         ("February 2024", "2024-02-01", "2024-02-29"),
+        ("2026-Q1", "2026-01-01", "2026-03-31"),
+        ("Q4 2025", "2025-10-01", "2025-12-31"),
+        ("this quarter", "2026-01-01", "2026-03-10"),
+        ("last quarter", "2025-10-01", "2025-12-31"),
+        ("last weekend", "2026-03-07", "2026-03-08"),
+        ("past week", "2026-03-04", "2026-03-10"),
+        ("this morning", "2026-03-10", "2026-03-10"),
+        ("10 March 2026", "2026-03-10", "2026-03-10"),
+        ("March 9, 2026", "2026-03-09", "2026-03-09"),
+        ("1st of Sept. 2025", "2025-09-01", "2025-09-01"),
+        ("3 mar", "2026-03-03", "2026-03-03"),
+        ("March 11", "2025-03-11", "2025-03-11"),
+        ("may 5", "2025-05-05", "2025-05-05"),
+        ("29 February", "2024-02-29", "2024-02-29"),
     ],
 )
 def test_words_for_days_become_dates_and_are_echoed(words: str, first: str, last: str) -> None:
@@ -102,6 +124,23 @@ def test_words_for_days_become_dates_and_are_echoed(words: str, first: str, last
     assert first in found.notes[0]
     assert last in found.notes[0]
     assert asked(start=words, end=words) == (found.start, found.end)
+
+
+@pytest.mark.parametrize("day", ["2026-03-09", "2026-03-10", "2026-03-13", "2026-03-14", "2026-03-15"])
+def test_last_weekend_is_the_newest_that_is_over(day: str) -> None:
+    found = span(None, None, "last weekend", today=date.fromisoformat(day), zone=ZONE, usual_days=7, most_days=99)
+
+    assert (found.start, found.end) == (date(2026, 3, 7), date(2026, 3, 8))
+
+
+@given(st.dates(date(2001, 1, 1), date(2099, 12, 31)), st.sampled_from(["{0} {1}", "{1} {0}", "the {0}th of {1}"]))
+def test_a_month_and_a_day_without_a_year_are_the_newest_such_day(today: date, form: str) -> None:
+    for month, number in ((today.strftime("%B"), today.day), ("February", 29), ("Dec", 31)):
+        found = moment("day", form.format(number, month), today=today, zone=ZONE)
+
+        assert found.first <= today
+        assert found.first == found.last
+        assert found.first.day == number
 
 
 def test_a_stretch_as_the_end_alone_is_that_stretch_and_as_the_start_alone_goes_on_to_today() -> None:
