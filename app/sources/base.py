@@ -66,6 +66,10 @@ class Collection:
     window_days: int | None = None  # the longest range one request may span
     margin_days: int = 0  # asked on both sides and dropped again, because the source shifts days
     notes: tuple[str, ...] = ()  # what a reader must know to read it right
+    recent_notes: tuple[str, ...] = ()  # the same, as far as it bears on the last few days alone
+    grows: bool = False  # through the day, so that what is there of today is never all of it
+    covered_by: tuple[str, ...] = ()  # seconds that together are as long as what was recorded of the day
+    value_field: str | None = None  # what the record is for; null: nothing could be said of that day
     also_scopes: frozenset[str] = frozenset()  # any of these unlocks it as well as `scope`
     stamp_fields: tuple[str, ...] = ()  # where the record's instant stands, for the order inside a day
     end_day_field: str | None = None  # SPAN only: where its last day stands; null: `open_ended` decides

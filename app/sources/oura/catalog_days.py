@@ -52,13 +52,23 @@ DAILY_ACTIVITY: Final = Collection(
     ),
     series=("met", "class_5_min"),
     read_with=("non_wear_time",),
+    grows=True,
+    covered_by=(
+        "high_activity_time",
+        "medium_activity_time",
+        "low_activity_time",
+        "sedentary_time",
+        "resting_time",
+        "non_wear_time",
+    ),
+    value_field="score",
     day_fields=("day",),
     clock_field="timestamp",
     stamp_fields=("timestamp",),
     window_days=366,  # a year with its minute series is 3 MB in one answer
     margin_days=2,
     notes=(
-        "A day runs from 04:00 to 04:00 and is named after its first date; today's is unfinished.",
+        "A day runs from 04:00 to 04:00 and is named after its first date.",
         "Contributors are scores from 1 to 100, not minutes or counts; the times are in seconds.",
         "Nothing is counted with the ring off: steps, calories and times are too low where non_wear_time is not 0, "
         "and where it is 86400 (all day) a 0 means not measured.",
@@ -79,6 +89,7 @@ DAILY_STRESS: Final = Collection(
         measured("recovery_high", "s", "in the most recovered quarter of the owner's own range; seconds, not minutes"),
         word("day_summary", "the day in a word; null while it cannot be said", "restored", "normal", "stressful"),
     ),
+    grows=True,
     day_fields=("day",),
     margin_days=2,
     notes=(
@@ -122,6 +133,7 @@ DAILY_SPO2: Final = Collection(
     date_kind=DateKind.WAKE_DAY,
     scope="spo2",
     not_on=("gen1", "gen2", "gen2m"),
+    value_field="spo2_percentage.average",
     fields=(
         ID,
         time("day", "the wake day of the night it was measured in"),

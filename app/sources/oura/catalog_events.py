@@ -13,7 +13,8 @@ WORKOUT: Final = Collection(
     carries="Workouts, detected by the ring, entered by hand or imported.",
     date_kind=DateKind.START_DAY,
     scope="workout",
-    entered=True,
+    occasional=True,
+    grows=True,
     fields=(
         ID,
         time("day", "the wearer's local day it began on"),
@@ -52,7 +53,8 @@ SESSION: Final = Collection(
     carries="Moments recorded in the app: breathing, meditation, naps, with heart rate and HRV.",
     date_kind=DateKind.START_DAY,
     scope="session",
-    entered=True,
+    occasional=True,
+    grows=True,
     fields=(
         ID,
         time("day", "the local day"),

@@ -80,6 +80,7 @@ RING_BATTERY_LEVEL: Final = Collection(
         yes_no("in_charger", "lying in the charger, so not worn"),
     ),
     dense=True,
+    grows=True,
     day_fields=("timestamp",),
     stamp_fields=("timestamp",),
     window_days=30,  # assumed the same as for heart rate; nobody has measured it

@@ -17,7 +17,7 @@ async def run(call: Call, given: Given) -> Answer:
         source, collection = call.service.sources.find(asked)
         scopes, ended = await _signed_in(call, source)
         granted = collection.granted_by(scopes)
-        notes = [*collection.notes, _GRANTED, *ended]
+        notes = [*collection.notes, *collection.recent_notes, _GRANTED, *ended]
         answer: Answer = {**_short(collection, granted), **_long(collection), "notes": notes}
         return {**answer, "synthetic": True} if source.synthetic else answer
     collections: list[Answer] = []

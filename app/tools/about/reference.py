@@ -74,7 +74,7 @@ def collection_page(collection: Collection) -> str:
         )
     if collection.date_kind is DateKind.UNDATED:
         lines.append("Takes no dates.")
-    lines += ["", *(f"- {note}" for note in collection.notes), "", "## Fields", ""]
+    lines += ["", *(f"- {note}" for note in (*collection.notes, *collection.recent_notes)), "", "## Fields", ""]
     lines += [_line(field) for field in collection.fields]
     if collection.series:
         lines += ["", f"Left out unless asked for (detail=full): {', '.join(collection.series)}."]

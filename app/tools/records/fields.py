@@ -8,7 +8,8 @@ from app.sources.base import Collection, Field, Record
 def always_asked(collection: Collection) -> frozenset[str]:
     """Return the fields without which a record cannot be told apart, placed, or its others not be read."""
     ends = {collection.end_day_field} if collection.end_day_field else set()
-    return frozenset({"id", *collection.day_fields, *collection.stamp_fields[:1], *ends, *collection.read_with})
+    kept = (*collection.day_fields, *collection.stamp_fields[:1], *collection.read_with, *collection.covered_by)
+    return frozenset({"id", *kept, *ends})
 
 
 def goes_with(collection: Collection) -> frozenset[str]:
@@ -19,6 +20,7 @@ def goes_with(collection: Collection) -> frozenset[str]:
     """
     several = collection.dense or collection.entered or collection.clock_end_field is not None
     left_out = {"id"} if collection.end_day_field is None else set()
+    left_out |= set(collection.covered_by) - set(collection.read_with)  # they tell us how much of the day there is
     if not several:
         left_out |= set(collection.stamp_fields) - set(collection.day_fields)
     return always_asked(collection) - left_out
@@ -48,6 +50,14 @@ def has(record: Mapping[str, object], name: str) -> bool:
             return False
         here = here[part]
     return True
+
+
+def value_at(record: Mapping[str, object], name: str) -> object:
+    """Return what stands under a dotted name; None where there is nothing."""
+    here: object = record
+    for part in name.split("."):
+        here = here.get(part) if isinstance(here, Mapping) else None
+    return here
 
 
 def select(record: Record, names: Sequence[str], kept: frozenset[str]) -> Record:
