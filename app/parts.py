@@ -106,6 +106,7 @@ def build_parts(
         api_url=settings.oura_api_url,
         tokens=rotation,
         connections=connections,
+        renewals=rotation,
         sandbox=settings.oura_sandbox,
         now=now,
     )

@@ -195,5 +195,8 @@ class Source(Protocol):
         Returns:
             `credential` ("oauth" or "sandbox") and `state` ("live", "ended" or "none"); for a live or ended one also
             `ended_why`, `scopes_granted`, `scopes_missing` (None: the source did not say), `access_token_age_s`,
-            `access_token_expires_in_s`, `access_token_length`, `last_renewed` (UTC, ISO 8601), `timezone`.
+            `access_token_expires_in_s`, `access_token_length` (live only), `last_renewed` (UTC, ISO 8601), `timezone`;
+            and what is wrong, each only if it is: `renewal_failed` ("misconfigured", "not_sent", "unknown", "running":
+            cut off) with `renewal_failed_at`; as this process met it `token_refused`, `source_down` (in words),
+            `refused_403` (collections) with `refused_403_at`.
         """

@@ -85,7 +85,7 @@ class Renewal:
         checkpoint: Checkpoint,
     ) -> None:
         self._connections = connections
-        self._intents = Intents(store, source)
+        self.intents = Intents(store, source)
         self._store = store
         self._endpoint = endpoint
         self._now = now
@@ -122,12 +122,12 @@ class Renewal:
                 raise self._words.absent()
             if held.connection.generation != generation or held.connection.state == "ended":
                 return held.connection
-            found = await self._intents.read(owner)
+            found = await self.intents.read(owner)
             before = None if found is None else found.intent
             intent = self._decide(held.connection, before, turn, urgent=urgent)
             await self._checkpoint("decided")
             committed()
-            noted = await self._intents.replace(owner, found, intent)
+            noted = await self.intents.replace(owner, found, intent)
             if noted is None:
                 raise self._words.turn_lost()
             await self._checkpoint("noted")
@@ -294,4 +294,4 @@ class Renewal:
         )
         # If it cannot be written the intent stays in doubt: the cautious reading.
         with suppress(StoreUnavailable):
-            await self._intents.replace(owner, noted, outcome)
+            await self.intents.replace(owner, noted, outcome)

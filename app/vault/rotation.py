@@ -15,6 +15,7 @@ from app.errors import ReconnectRequired, StoreUnavailable, VitalsError
 from app.identity import Caller
 from app.store.base import Store
 from app.vault.connections import Connection, Connections, Held
+from app.vault.intents import Intent
 from app.vault.outcomes import RefreshEndpoint, TokenAnswer
 from app.vault.renewal import Checkpoint, Renewal, Timing
 from app.vault.words import Words
@@ -118,6 +119,14 @@ class Rotation:
                 renewed = await self._renewed(connection, urgent=False)
                 connection = renewed if renewed.state == "live" else connection
         return connection.access_token
+
+    async def failed(self, connection: Connection) -> Intent | None:
+        """Return the last attempt to renew this connection, if it came to nothing; None where none did."""
+        noted = await self._renewal.intents.read(connection.owner)
+        if noted is None or noted.intent.generation != connection.generation:
+            return None  # it is of a generation before, and so was mended by the renewal that came after it
+        cut_short = noted.intent.outcome == "running" and noted.intent.waits_s(self._now()) <= 0
+        return noted.intent if noted.intent.outcome != "running" or cut_short else None
 
     def stop(self) -> None:
         """Begin no other renewal, stop those that only wait, and wait for the source a little longer but not for long.

@@ -72,6 +72,12 @@ class Breaker:
             f"Ask again in {math.ceil(self._not_before - now)} s: then one request tries it."
         )
 
+    def down(self) -> str | None:
+        """Say in a few words that the source is down, as far as is known; None if it answers."""
+        if self._streak < FAILURES:
+            return None
+        return f"failing for {_lasting(self._clock() - self._since)} (last: {self._reason})"
+
     @asynccontextmanager
     async def asking(self, *, last: bool = True) -> AsyncIterator[Asking]:
         """Surround one request. While another one probes, wait for what comes of it.

@@ -73,6 +73,15 @@ class OuraClient:
         """Put a window into Oura's parameters."""
         return wire.question(collection, window, fields=fields, latest=latest, sandbox=self._sandbox)
 
+    def troubles(self, caller: Caller) -> dict[str, object]:
+        """Return what this process met last, as far as it was no good: `source_down`, `token_refused`."""
+        found: dict[str, object] = {}
+        if (down := self._breaker.down()) is not None:
+            found["source_down"] = down
+        if self._refusals.refused(caller.owner):
+            found["token_refused"] = True
+        return found
+
     async def page(
         self, caller: Caller, collection: Collection, params: Mapping[str, str], *, next_token: str | None = None
     ) -> Page:

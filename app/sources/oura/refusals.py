@@ -62,6 +62,10 @@ class Refusals:
         pause_s = PAUSES_S[min(count, len(PAUSES_S)) - 1]
         self._streaks[owner] = _Streak(hash(token), count, self._clock() + pause_s)
 
+    def refused(self, owner: str) -> bool:
+        """Say whether the newest token of this owner that was tried was refused although it was fresh."""
+        return owner in self._streaks
+
     def forget(self, owner: str) -> None:
         """Know that the source took a token."""
         self._streaks.pop(owner, None)

@@ -20,6 +20,7 @@ from app.sources.oura.client import OuraClient, Tokens
 from app.sources.oura.wire import not_permitted, not_ticked
 from app.sources.question import Terms
 from app.vault.connections import Connection
+from app.vault.intents import Intent
 
 _NAME = "oura"
 
@@ -29,6 +30,13 @@ class Connections(Protocol):
 
     async def glance(self, owner: str, source: str = ...) -> Connection | None:
         """Return the owner's connection as it was a moment ago."""
+
+
+class Renewals(Protocol):
+    """What `app.vault.rotation` knows of attempts that came to nothing."""
+
+    async def failed(self, connection: Connection) -> Intent | None:
+        """Return the last attempt to renew this connection, if it came to nothing."""
 
 
 class OuraSource:
@@ -41,6 +49,7 @@ class OuraSource:
         api_url: str,
         tokens: Tokens | None,
         connections: Connections | None,
+        renewals: Renewals | None = None,
         sandbox: bool,
         now: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
@@ -53,6 +62,7 @@ class OuraSource:
             api_url: `https://api.ouraring.com`.
             tokens: The vault's rotation; not used in sandbox mode.
             connections: The vault's connections; not used in sandbox mode.
+            renewals: What is known of renewals that failed; None: nothing.
             sandbox: Oura's official sample data, without a sign-in.
             now: Unix seconds.
             sleep: Waits between retries and until a question's time is up, in seconds.
@@ -63,7 +73,9 @@ class OuraSource:
         self._connections = None if sandbox else connections
         self._sandbox = sandbox
         self._now = now
-        client = OuraClient(
+        self._renewals = renewals
+        self._unpaid: dict[tuple[str, str], float] = {}  # by owner and collection, when Oura refused with 403
+        self._client = client = OuraClient(
             http=http, api_url=api_url, tokens=None if sandbox else tokens, sandbox=sandbox, sleep=sleep, clock=clock
         )
         self._ending = Ending(sleep=sleep, clock=clock)
@@ -122,12 +134,29 @@ class OuraSource:
             "scopes_granted": None if scopes is None else sorted(scopes),
             "scopes_missing": missing,
             **({"scopes_not_for_this_app": sorted(kept_back)} if kept_back else {}),
+            **(self._token(connection) if connection.state == "live" else {}),
+            "last_renewed": _written(connection.obtained_at),
+            "timezone": connection.timezone,
+            **await self._troubles(caller, connection),
+        }
+
+    def _token(self, connection: Connection) -> dict[str, object]:
+        return {
             "access_token_age_s": round(self._now() - connection.obtained_at),
             "access_token_expires_in_s": round(connection.expires_at - self._now()),
             "access_token_length": len(connection.access_token),
-            "last_renewed": datetime.fromtimestamp(connection.obtained_at, UTC).isoformat(timespec="seconds"),
-            "timezone": connection.timezone,
         }
+
+    async def _troubles(self, caller: Caller, connection: Connection) -> dict[str, object]:
+        """Return what went wrong last: with renewals as stored, with questions as this process met it."""
+        found = self._client.troubles(caller)
+        failed = await self._renewals.failed(connection) if self._renewals is not None else None
+        if failed is not None:
+            found |= {"renewal_failed": failed.outcome, "renewal_failed_at": _written(failed.started_at)}
+        unpaid = {name: at for (owner, name), at in self._unpaid.items() if owner == caller.owner}
+        if unpaid:
+            found |= {"refused_403": sorted(unpaid), "refused_403_at": _written(max(unpaid.values()))}
+        return found
 
     async def fetch(
         self,
@@ -148,8 +177,9 @@ class OuraSource:
         if collection.scope is not None and collection.granted_by(granted) is False:
             ticked = collection.granted_by(caller.ticked) is not False
             raise not_permitted(collection.scope) if ticked else not_ticked(collection.scope)  # nothing is sent
+        place = caller.owner, collection.name
         try:
-            return await self._engine.fetch(
+            fetched = await self._engine.fetch(
                 caller,
                 collection,
                 days,
@@ -160,9 +190,13 @@ class OuraSource:
                 within_s=within_s,
             )
         except MembershipRequired as refused:
+            self._unpaid[place] = self._now()
             if granted is not None:
                 raise
             raise MembershipRequired(str(refused), scope=collection.scope) from None  # the other thing it can mean
+        if fetched.pages:
+            self._unpaid.pop(place, None)
+        return fetched
 
     async def _connection(self, caller: Caller) -> Connection | None:
         if self._connections is None:
@@ -175,6 +209,10 @@ def _for(caller: Caller, scopes: frozenset[str] | None) -> frozenset[str] | None
     if caller.ticked is None or scopes is None:
         return caller.ticked if scopes is None else scopes
     return scopes & caller.ticked
+
+
+def _written(at_s: float) -> str:
+    return datetime.fromtimestamp(at_s, UTC).isoformat(timespec="seconds")
 
 
 @lru_cache(maxsize=16)  # owners give a handful of sets, and each call asks

@@ -20,11 +20,27 @@ _FACTS = (
     "access_token_expires_in_s",
     "access_token_length",
     "last_renewed",
+    "renewal_failed",
+    "renewal_failed_at",
+    "token_refused",
+    "refused_403",
+    "refused_403_at",
+    "source_down",
 )
+_OF_A_LIVE_ONE = ("access_token_age_s", "access_token_expires_in_s", "access_token_length")
 
 # What is stored, not what the source would say now: nothing is asked of it here.
 _NOTHING = (
     "Nothing: the sign-in stands and covers everything. If a question is refused all the same, its text says why."
+)
+_RENEWALS = {
+    "misconfigured": "{name} refuses this server's own client id or secret: whoever runs it has to mend OURA_CLIENT_ID "
+    "and OURA_CLIENT_SECRET. The sign-in is kept.",
+    "not_sent": "{name} could not be reached to renew the sign-in, which is kept: ask again in a minute.",
+}
+_UNSURE = (
+    "The last renewal of the sign-in at {name} came to no clear end; the next question makes one more attempt. If that "
+    "is refused too, its text says so, and the owner signs in again at {page}."
 )
 
 
@@ -37,7 +53,9 @@ async def run(call: Call, given: Given) -> Answer:  # noqa: ARG001  # takes no a
         facts = await source.health(call.caller)
         zone = zone or kept(facts.get("timezone"))
         said: Answer = {"source": source.name}
-        said |= {name: _plain(facts[name]) for name in _FACTS if facts.get(name) is not None}
+        over = facts.get("state") == "ended"  # what it could still be used for would mislead
+        told = [name for name in _FACTS if not (over and name in _OF_A_LIVE_ONE)]
+        said |= {name: _plain(facts[name]) for name in told if facts.get(name) is not None}
         if locked := _locked(source, facts):
             said["scopes_missing_unlock"] = locked
         sources.append(said)
@@ -75,7 +93,7 @@ def _advice(source: Source, facts: Mapping[str, object], locked: Mapping[str, li
         return ["Everything here is sample data, not the owner's. Unset OURA_SANDBOX on the server to use real data."]
     if facts.get("state") != "live":
         return [f"No working sign-in at {source.name}: the owner opens {page} and signs in again."]
-    to_do = []
+    to_do = _troubles(source, facts, page)
     if locked:
         to_do.append(
             f"Not granted at {source.name}: {', '.join(locked)}. To allow them the owner signs in again at {page} with "
@@ -89,6 +107,23 @@ def _advice(source: Source, facts: Mapping[str, object], locked: Mapping[str, li
     if facts.get("scopes_granted") is None:
         to_do.append(f"{source.name} did not say which scopes it granted; a question that lacks one will name it.")
     return to_do
+
+
+def _troubles(source: Source, facts: Mapping[str, object], page: str) -> list[str]:
+    """Say what is wrong although the sign-in stands."""
+    name, found = source.name.capitalize(), []
+    if failed := facts.get("renewal_failed"):
+        found.append(_RENEWALS.get(str(failed), _UNSURE).format(name=name, page=page))
+    if facts.get("token_refused"):
+        found.append(f"{name} refuses even a token it has just renewed: the owner signs in again at {page}.")
+    if refused := facts.get("refused_403"):
+        found.append(
+            f"{name} last refused {_listed(refused)} with 403, as it does when the owner's membership has ended: let "
+            "them check it in the source's app. Signing in again does not change this."
+        )
+    if down := facts.get("source_down"):
+        found.append(f"{name} has been {down}: nothing is wrong with the sign-in. Ask again in a minute.")
+    return found
 
 
 def _listed(names: object) -> str:
