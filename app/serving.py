@@ -4,12 +4,14 @@ import gc
 import signal
 import socket
 from collections.abc import Callable
+from functools import partial
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 
 from app.errors import SettingsError
+from app.web.crowd import Crowd, places
 from app.web.heads import BoundedHeads
 
 # A platform kills 10 s after SIGTERM at the earliest. Requests under way get this long. Questions are told at once that
@@ -47,7 +49,7 @@ def configuration(app: ASGIApp | Callable[[], ASGIApp] | str, *, workers: int = 
         factory=isinstance(app, str),
         workers=workers,
         loop="uvloop",
-        http=BoundedHeads,
+        http=partial(BoundedHeads, crowd=Crowd(places())),  # type: ignore[arg-type]  # it only ever calls it
         ws="none",
         lifespan="on",
         log_config=None,

@@ -1,6 +1,7 @@
 """Bounds what a connection may send, and how long it may take, before there is a request for anyone to judge.
 
-It also ends connections politely when the server stops, so that no request is lost between two of them.
+It also ends connections politely when the server stops, so that no request is lost between two of them. How many
+connections there may be, and which one has to leave, is for `crowd`; here is told what each of them does.
 
 The parser that uvicorn uses has no limit of its own on the size of headers and trailers, keeps every byte of them, and
 joins the pieces anew for each that arrives; and it waits for ever. Without a bound a stranger fills the memory, stops
@@ -12,6 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from app.identity import CALLER
+from app.web.crowd import Crowd, Standing, household
 
 HEAD_BYTES = 64 * 1024  # an authorization request with the longest `state` is about 20 kB; proxies stop at 8 to 32 kB
 HEAD_S = 30.0
@@ -32,18 +36,23 @@ class BoundedHeads(HttpToolsProtocol):
     head_s = HEAD_S
     body_s = BODY_S
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, crowd: Crowd, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.address = ""  # of the peer, be it a proxy; see `crowd.household`
+        self._crowd = crowd
         self._pending = 0  # bytes since the last piece of a body or the last whole head
         self._unread = 0  # bytes of a body that came after its answer
         self._timer: asyncio.TimerHandle | None = None
         self._unanswered: list[RequestResponseCycle] = []
         self._last = False  # no request after the one that is under way or expected
+        self._known = False  # a request of it came with a live token
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         """Begin to wait for the first request."""
         super().connection_made(transport)
+        self.address = household(self.client[0] if self.client else "")
         self._wait(self.head_s, self._head_is_late)
+        self._crowd.joins(self)
         if self.app_state.get(_STOPS):  # taken in the moment in which the server stopped listening
             self._end_politely()
 
@@ -53,6 +62,7 @@ class BoundedHeads(HttpToolsProtocol):
         uvicorn tells the last one only: an earlier one would write into a connection that is gone, which looks like a
         fault of ours in the log, for anyone to bring about.
         """
+        self._crowd.left(self)
         self._stop_waiting()
         for cycle in self._unanswered:
             if not cycle.response_complete:
@@ -74,6 +84,7 @@ class BoundedHeads(HttpToolsProtocol):
         """Begin to wait for a head."""
         super().on_message_begin()
         self._wait(self.head_s, self._head_is_late)
+        self._crowd.moved(self)
 
     def on_headers_complete(self) -> None:
         """Begin to wait for the end of the body."""
@@ -84,6 +95,7 @@ class BoundedHeads(HttpToolsProtocol):
             self._unanswered = [*(each for each in self._unanswered if not each.response_complete), self.cycle]
             if self._last:
                 self.cycle.keep_alive = False
+        self._crowd.moved(self)
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of a body; how much of it is taken is for `guard.BodyLimit`."""
@@ -98,6 +110,41 @@ class BoundedHeads(HttpToolsProtocol):
         """Stop waiting; how long the next request may take to begin is for uvicorn's keep-alive."""
         self._stop_waiting()
         super().on_message_complete()
+        self._crowd.moved(self)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._crowd.moved(self)
+
+    def pause_writing(self) -> None:
+        """Stop sending: what was sent is not taken."""
+        super().pause_writing()
+        self._crowd.moved(self)
+
+    def resume_writing(self) -> None:
+        """Go on sending."""
+        super().resume_writing()
+        self._crowd.moved(self)
+
+    def standing(self) -> Standing | None:
+        """Say what this connection does; see `crowd.Member`. Only a live token keeps a place for one who is slow."""
+        answering = [cycle for cycle in self._unanswered if not cycle.response_complete]
+        self._known = self._known or any(CALLER in cycle.scope for cycle in self._unanswered)
+        if any(CALLER in cycle.scope for cycle in answering):
+            return None
+        paused = self.flow.write_paused
+        if answering and not answering[-1].more_body and not paused:
+            return None
+        if self._known:
+            return Standing.KNOWN
+        if self._timer is not None:
+            return Standing.SENDING
+        return Standing.UNREAD if answering else Standing.IDLE
+
+    def cut(self) -> None:
+        """End it at once: what it has not taken yet, it may never take."""
+        self.transport.abort()
 
     def shutdown(self) -> None:
         """Answer what is under way or on its way, and then close."""

@@ -4,14 +4,17 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import anyio
 import httpx2
 import pytest
 from starlette.exceptions import HTTPException
+from starlette.routing import Router
+from starlette.types import Message
 
 from app.errors import SealBroken, StoreUnavailable
 from app.web import pages as pages_module
 from app.web.overview import moment
-from app.web.pages import Pages
+from app.web.pages import Pages, static_routes
 from tests.signin.stage import PUBLIC_URL, staged
 
 pytestmark = pytest.mark.anyio
@@ -84,6 +87,34 @@ async def test_a_static_address_that_does_not_name_its_content_is_not_kept_for_g
     assert (await fetched(tmp_path / "a", "/static/icon.svg")).headers["cache-control"] == "max-age=3600"
     for outside in ("/static/../pages.py", "/static/..%2fpages.py", "/static/none.css"):
         assert (await fetched(tmp_path / "b", outside)).status_code == 404
+
+
+def open_files() -> list[Path]:
+    return [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="looks at open files, as Linux shows them")
+async def test_a_static_file_whose_answer_is_not_taken_is_not_kept_open() -> None:
+    sending = anyio.Event()
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            sending.set()
+            await anyio.sleep_forever()
+
+    async def receive() -> Message:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    asked = {"type": "http", "method": "GET", "path": "/static/icon.png", "headers": [], "query_string": b""}
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(Router(static_routes()), asked, receive, send)
+            await sending.wait()
+            opened = open_files()
+            group.cancel_scope.cancel()
+
+    assert STATIC / "icon.png" not in opened
 
 
 def test_no_static_file_reaches_out() -> None:
