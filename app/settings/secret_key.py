@@ -5,6 +5,7 @@ import itertools
 import os
 import re
 import secrets
+import shlex
 import stat
 from pathlib import Path
 
@@ -74,13 +75,14 @@ def kept_in(data_dir: Path, *, store_file: str) -> str:
                 raise SettingsError(
                     f"{FILE_NAME} is missing from DATA_DIR, and {store_file} there was sealed with it. Put it back "
                     f"from your copy, or set SECRET_KEY to what it held. If it is lost for good, move {store_file} "
-                    "away and connect again."
+                    "away, start vitals, and sign in again."
                 )
             data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             _make(path)
         if stat.S_IMODE(path.stat().st_mode) & 0o077:
             raise SettingsError(
-                f"{FILE_NAME} in DATA_DIR is readable by others. Run chmod 600 on it, or set SECRET_KEY."
+                f"{FILE_NAME} in DATA_DIR is readable by others. Run: chmod 600 {shlex.quote(str(path.resolve()))}. Or "
+                "set SECRET_KEY."
             )
         secret = path.read_text("ascii").strip()
     except (OSError, UnicodeDecodeError) as exc:
@@ -91,7 +93,8 @@ def kept_in(data_dir: Path, *, store_file: str) -> str:
         ) from None
     if why := weakness(secret):
         raise SettingsError(
-            f"{FILE_NAME} in DATA_DIR {why}. Restore it from your copy, or delete it and connect again."
+            f"{FILE_NAME} in DATA_DIR {why}. Put it back from your copy. If it is lost for good, move it and "
+            f"{store_file} away, start vitals, and sign in again."
         )
     return secret
 

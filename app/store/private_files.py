@@ -5,6 +5,7 @@ mounted volume often is, and belongs to root): what is in the files counts. It m
 others could put files of theirs in place of ours.
 """
 
+import shlex
 import stat
 from pathlib import Path
 
@@ -22,17 +23,23 @@ def refuse_open_to_others(path: Path) -> None:
         mode = _mode(path.with_name(name))
         if mode is not None and mode & 0o077:
             raise StoreUnavailable(
-                f"{name} in DATA_DIR can be read by other users (mode {mode:04o}). Run chmod 600 on it. Where chmod "
-                "changes nothing (a Windows or network drive), choose another DATA_DIR.",
+                f"{name} in DATA_DIR can be read by other users (mode {mode:04o}). Run: "
+                f"{command('600', path.with_name(name))}. Where chmod changes nothing (a Windows or network drive), "
+                "choose another DATA_DIR.",
                 outage="unusable",
             )
     folder = _mode(path.parent)
     if folder is not None and folder & stat.S_IWOTH and not folder & stat.S_ISVTX:
         raise StoreUnavailable(
-            f"DATA_DIR can be written by every user (mode {folder:04o}). Run chmod o-w on it, or set DATA_DIR to a new "
-            "folder inside it, which vitals then makes for itself.",
+            f"DATA_DIR can be written by every user (mode {folder:04o}). Run: {command('o-w', path.parent)}. Or "
+            "set DATA_DIR to a new folder inside it, which vitals then makes for itself.",
             outage="unusable",
         )
+
+
+def command(mode: str, path: Path) -> str:
+    """Return the line that mends it, to be pasted."""
+    return f"chmod {mode} {shlex.quote(str(path.resolve()))}"
 
 
 def _mode(path: Path) -> int | None:

@@ -8,6 +8,7 @@ machines differ, so all of it runs on the one that they share, Redis's own: leas
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Final
 
 from redis.asyncio import Redis
@@ -93,6 +94,7 @@ class RedisStore:
             raise SettingsError(
                 "REDIS_URL is not a Redis address. Set one like redis://:password@redis:6379/0 (rediss:// for TLS)."
             ) from None  # the cause quotes the address, and that holds the password
+        self._asked = redis_address.asked(self._pool)
         self._redis: Redis = Redis.from_pool(self._pool)
         self._compare_and_set = self._redis.register_script(_COMPARE_AND_SET)
         self._leases = Leases(self._lease_attempt, self._lease_give_back)
@@ -220,7 +222,7 @@ class RedisStore:
         try:
             yield
         except (RedisError, OSError, TimeoutError) as exc:
-            failure = unavailable(exc)
+            failure = unavailable(exc, self._asked)
             self._outages.failed(failure, wrote=wrote)
             if failure.outage in {"unreachable", "read_only"}:
                 # The other connections lead to the same server, and it may not be the primary any more: the next call
@@ -228,6 +230,8 @@ class RedisStore:
                 with suppress(RedisError, OSError, TimeoutError):
                     await self._pool.disconnect(inuse_connections=False)
             raise failure from None
+        if not self._asked.before:
+            self._asked = replace(self._asked, before=True)
         self._outages.worked(wrote=wrote)
 
     def _record(self, key: str) -> str:

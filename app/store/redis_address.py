@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from redis.asyncio import BlockingConnectionPool
+from redis.asyncio import BlockingConnectionPool, SSLConnection
 from redis.asyncio.connection import parse_url
 from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
 from redis.asyncio.sentinel import SentinelManagedConnection as Managed
 from redis.asyncio.sentinel import SentinelManagedSSLConnection as ManagedSSL
+
+from app.store.redis_faults import Asked
 
 _SENTINEL = "+sentinel"
 _SENTINEL_PORT = 26379
@@ -64,6 +66,17 @@ def pool(url: str, options: Mapping[str, Any]) -> BlockingConnectionPool:
         manager,
         connection_class=ManagedSSL if tls else Managed,
         **{**common, **ours, **options, "db": int(database or 0)},
+    )
+
+
+def asked(made: BlockingConnectionPool) -> Asked:
+    """Return what a failure may name of the address that a pool was made for, before anything has answered there."""
+    options = made.connection_kwargs
+    return Asked(
+        database=options.get("db") or 0,
+        password=bool(options.get("password")),
+        tls=issubclass(made.connection_class, SSLConnection),
+        before=False,
     )
 
 

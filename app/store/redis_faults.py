@@ -3,6 +3,7 @@
 import socket
 import ssl
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from redis.asyncio.sentinel import MasterNotFoundError
 from redis.exceptions import (
@@ -11,6 +12,7 @@ from redis.exceptions import (
     BusyLoadingError,
     ClusterCrossSlotError,
     ClusterDownError,
+    InvalidResponse,
     LockError,
     MasterDownError,
     MovedError,
@@ -19,11 +21,22 @@ from redis.exceptions import (
     ReadOnlyError,
     ResponseError,
 )
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from app.errors import StoreUnavailable
 
 
-def unavailable(exc: BaseException) -> StoreUnavailable:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What of `REDIS_URL` a failure may name, and what tells two causes apart."""
+
+    database: int = 0
+    password: bool = True  # it has one
+    tls: bool = False
+    before: bool = True  # something that answered as Redis does was met there
+
+
+def unavailable(exc: BaseException, asked: Asked = Asked()) -> StoreUnavailable:
     """Return our error for one of redis-py's. Its own text is not used: it quotes the address."""
     name = type(exc).__name__
     if isinstance(exc, OutOfMemoryError):
@@ -38,27 +51,62 @@ def unavailable(exc: BaseException) -> StoreUnavailable:
             outage="read_only",
         )
     if isinstance(exc, AuthenticationError | AuthorizationError):
-        return _unusable(f"Redis refuses the user or password in REDIS_URL ({name}). Put the right ones there.")
+        return _unusable(_about_credentials(exc, asked))
     if isinstance(exc, NoPermissionError):
         return _not_permitted()
     if isinstance(exc, MovedError | ClusterCrossSlotError):
         return _unusable("REDIS_URL leads to a node of a Redis Cluster. Use a Redis or Valkey that is not clustered.")
-    if isinstance(exc, MasterDownError | ClusterDownError):
-        return StoreUnavailable(f"Redis has lost its primary ({name}). It comes back with the next one.")
-    if isinstance(exc, MasterNotFoundError):
-        return StoreUnavailable(
-            "No Sentinel in REDIS_URL names a primary. Check that they run, and the name asked for."
-        )
+    if isinstance(exc, MasterDownError | ClusterDownError | MasterNotFoundError):
+        return _without_primary(exc)
     if isinstance(exc, ResponseError) and not isinstance(exc, LockError):
-        return _refused(str(exc), name)
+        return _refused(str(exc), name, asked)
+    return _unanswered(exc, asked)
+
+
+def _unanswered(exc: BaseException, asked: Asked) -> StoreUnavailable:
     if any(isinstance(each, ssl.SSLError) for each in _causes(exc)):
         return _unusable(_about_tls(exc))
+    if isinstance(exc, InvalidResponse):
+        return _unusable(_no_redis(asked))
     return StoreUnavailable(
-        f"Redis did not answer ({_why(exc)}). Check that it runs and that REDIS_URL is right.",
+        f"Redis did not answer ({_why(exc)}). Check that it runs and that REDIS_URL is right.{_perhaps(exc, asked)}",
     )
 
 
-def _refused(said: str, name: str) -> StoreUnavailable:
+def _about_credentials(exc: BaseException, asked: Asked) -> str:
+    if not asked.password and isinstance(exc, AuthenticationError):
+        return "Redis wants a password, and REDIS_URL has none. Write it there: redis://:PASSWORD@HOST:6379/0."
+    return f"Redis refuses the user or password in REDIS_URL ({type(exc).__name__}). Put the right ones there."
+
+
+def _without_primary(exc: BaseException) -> StoreUnavailable:
+    if not isinstance(exc, MasterNotFoundError):
+        name = type(exc).__name__
+        return StoreUnavailable(f"Redis has lost its primary ({name}). It comes back with the next one.")
+    if AuthenticationError.__name__ in str(exc):  # of the Sentinels, each failure by its class
+        return StoreUnavailable(
+            "The Sentinels in REDIS_URL refuse their password, or want one. Put it at the end: "
+            "?sentinel_password=PASSWORD. If they are no Sentinels, write redis:// instead of redis+sentinel://."
+        )
+    return StoreUnavailable("No Sentinel in REDIS_URL names a primary. Check that they run, and the name asked for.")
+
+
+def _no_redis(asked: Asked) -> str:
+    other = "" if asked.tls else ", or a Redis that wants TLS (rediss://)"
+    return f"What answers at REDIS_URL is no Redis{other}. Check the host and the port there."
+
+
+def _perhaps(exc: BaseException, asked: Asked) -> str:
+    """Name what a first attempt looks like that speaks, or does not speak, TLS to a port of the other kind."""
+    silent, closed = isinstance(exc, RedisTimeoutError), str(exc) == _CLOSED
+    if asked.before or not (silent or closed):
+        return ""
+    if asked.tls:
+        return " If it does not speak TLS, write redis:// there."
+    return " It may be no Redis, or one that wants TLS: rediss://." if closed else ""
+
+
+def _refused(said: str, name: str, asked: Asked) -> StoreUnavailable:
     """Sort out what redis-py has no class for, by the words that the protocol fixes."""
     word = said.partition(" ")[0]
     if word == "MISCONF":
@@ -72,6 +120,14 @@ def _refused(said: str, name: str) -> StoreUnavailable:
         )
     if "user executing the script can't" in said or "ACL failure in script" in said:
         return _not_permitted()
+    if "DB index" in said:
+        return _unusable(
+            f"Redis has no database {asked.database}. Put another number at the end of REDIS_URL; 0 is always there."
+        )
+    if said.startswith("unknown command") and "SENTINEL" in said:
+        return _unusable(
+            "The hosts in REDIS_URL are no Sentinels. For a Redis itself write redis:// there, not redis+sentinel://."
+        )
     if said.startswith("unknown command"):
         return _unusable("Redis does not know a command that vitals needs. Use Redis 6.2 or newer, or Valkey.")
     return StoreUnavailable(f"Redis refused a command ({name}). Check that REDIS_URL leads to a Redis or Valkey.")
@@ -117,4 +173,5 @@ def _causes(exc: BaseException | None) -> Iterator[BaseException]:
         exc = exc.__cause__ or exc.__context__
 
 
+_CLOSED = "Connection closed by server."  # redis-py's words
 _DEMOTED = "The previous master is now a slave"  # what redis-py makes of READONLY behind a Sentinel

@@ -38,7 +38,7 @@ def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
     kept_in(tmp_path)
     (tmp_path / FILE_NAME).chmod(0o640)
 
-    with pytest.raises(SettingsError, match="chmod 600"):
+    with pytest.raises(SettingsError, match=rf"Run: chmod 600 {tmp_path}/{FILE_NAME}\."):
         kept_in(tmp_path)
 
 

@@ -3,9 +3,11 @@
 import ssl
 
 import pytest
+from redis.asyncio.sentinel import MasterNotFoundError
 from redis.exceptions import (
     AuthenticationError,
     BusyLoadingError,
+    InvalidResponse,
     MasterDownError,
     MovedError,
     NoPermissionError,
@@ -17,7 +19,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from app.errors import Outage
-from app.store.redis_faults import unavailable
+from app.store.redis_faults import Asked, unavailable
 
 ADDRESS = "canary.example:6379"
 
@@ -63,3 +65,47 @@ def test_a_failure_has_its_words_and_kind_and_shows_no_address(exc: Exception, o
     assert words in str(failure)
     assert "canary" not in str(failure)
     assert len(str(failure)) <= 400, "a log line holds 500 characters"
+
+
+NONE_YET = Asked(database=7, password=False, tls=True, before=False)
+
+
+@pytest.mark.parametrize(
+    ("exc", "asked", "outage", "words"),
+    [
+        pytest.param(AuthenticationError(ADDRESS), NONE_YET, "unusable", "REDIS_URL has none", id="no password given"),
+        pytest.param(ResponseError("DB index is out of range"), NONE_YET, "unusable", "no database 7", id="database"),
+        pytest.param(ResponseError("unknown command 'SENTINEL'"), NONE_YET, "unusable", "no Sentinels", id="sentinel"),
+        pytest.param(
+            MasterNotFoundError(f"{ADDRESS} - auth:AuthenticationError"),
+            NONE_YET,
+            "unreachable",
+            "?sentinel_password=",
+            id="password of the Sentinels",
+        ),
+        pytest.param(InvalidResponse(ADDRESS), NONE_YET, "unusable", "is no Redis.", id="no Redis"),
+        pytest.param(InvalidResponse(ADDRESS), Asked(), "unusable", "wants TLS (rediss://)", id="no Redis, or TLS"),
+        pytest.param(RedisTimeoutError(ADDRESS), NONE_YET, "unreachable", "write redis:// there", id="no TLS there"),
+        pytest.param(
+            RedisConnectionError("Connection closed by server."),
+            Asked(before=False),
+            "unreachable",
+            "wants TLS: rediss://",
+            id="TLS there",
+        ),
+    ],
+)
+def test_what_was_asked_for_tells_apart_what_fails_alike(
+    exc: Exception, asked: Asked, outage: Outage, words: str
+) -> None:
+    failure = unavailable(exc, asked)
+
+    assert failure.outage == outage
+    assert words in str(failure)
+    assert "canary" not in str(failure)
+
+
+@pytest.mark.parametrize("tls", [True, False])
+def test_a_redis_that_has_answered_before_is_not_doubted(tls: bool) -> None:
+    for exc in (RedisTimeoutError(ADDRESS), RedisConnectionError("Connection closed by server.")):
+        assert str(unavailable(exc, Asked(tls=tls))).endswith("REDIS_URL is right.")

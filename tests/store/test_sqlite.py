@@ -65,7 +65,9 @@ async def test_a_file_that_others_could_read_or_write_is_refused_with_the_comman
         make(tmp_path / each)
     (tmp_path / name).chmod(others)
 
-    with pytest.raises(StoreUnavailable, match=rf"{name} in DATA_DIR can be read .*mode 0{others:o}.*chmod 600") as no:
+    with pytest.raises(
+        StoreUnavailable, match=rf"{name} in DATA_DIR can be read .*mode 0{others:o}.*chmod 600 {tmp_path}/{name}\."
+    ) as no:
         SqliteStore(tmp_path / "vitals.sqlite3", now=clock)
 
     assert no.value.outage == "unusable"
@@ -81,7 +83,7 @@ async def test_a_folder_may_be_readable_as_the_root_of_a_volume_is_but_not_writa
     if opens:
         await SqliteStore(tmp_path / "vitals.sqlite3", now=clock).aclose()
     else:
-        with pytest.raises(StoreUnavailable, match="chmod o-w"):
+        with pytest.raises(StoreUnavailable, match=f"Run: chmod o-w {tmp_path}"):
             SqliteStore(tmp_path / "vitals.sqlite3", now=clock)
         await SqliteStore(tmp_path / "inside" / "vitals.sqlite3", now=clock).aclose()
 

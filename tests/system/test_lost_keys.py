@@ -130,8 +130,8 @@ async def test_a_lost_secret_key_file_stops_the_start_and_the_old_one_heals_it(t
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("secret_key", "readable by others. Run chmod 600"),
-        ("vitals.sqlite3", "read by other users (mode 0644). Run chmod"),
+        ("secret_key", "readable by others. Run: chmod 600"),
+        ("vitals.sqlite3", "read by other users (mode 0644). Run: chmod"),
     ],
 )
 async def test_a_file_that_others_can_read_stops_the_start_and_the_doctor_names_the_command(

@@ -1,5 +1,6 @@
 """What a start does with a Redis that is not as it should be, what the doctor says, and that no password is shown."""
 
+import asyncio
 import re
 import secrets
 from collections.abc import Iterator
@@ -96,7 +97,36 @@ async def test_a_password_that_is_missing_stops_the_start(tmp_path: Path, server
 
     refused, _ = await start_with(tmp_path / "app", server.url)
 
-    assert refused.startswith("Redis refuses the user or password in REDIS_URL (AuthenticationError)")
+    assert refused.startswith("Redis wants a password, and REDIS_URL has none.")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "end", "words"),
+    [
+        pytest.param("redis+sentinel", "/main", "The hosts in REDIS_URL are no Sentinels.", id="no Sentinel"),
+        pytest.param("redis", "/99", "Redis has no database 99.", id="no such database"),
+        pytest.param("rediss", "/0", "If it does not speak TLS, write redis:// there.", id="no TLS"),
+    ],
+)
+async def test_an_address_that_asks_for_what_this_redis_is_not_is_told_what_to_write(
+    server: RedisServer, scheme: str, end: str, words: str
+) -> None:
+    said = await doctor(f"{scheme}://127.0.0.1:{server.port}{end}")
+
+    assert [line for line in said if line.startswith("RED") and words in line]
+
+
+async def test_what_answers_and_is_no_redis_is_called_so() -> None:
+    async def web(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(web, "127.0.0.1", 0) as listening:
+        said = await doctor(f"redis://127.0.0.1:{listening.sockets[0].getsockname()[1]}/0")
+
+    assert [line for line in said if line.startswith("RED") and "What answers at REDIS_URL is no Redis" in line]
 
 
 RIGHTS = re.search(r"ACL SETUSER vitals on >PASSWORD (.*)", (ROOT / "deploy" / "STORAGE.md").read_text())
