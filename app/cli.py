@@ -1,6 +1,7 @@
 """The `vitals` command: reads arguments, prints lines, chooses exit codes. What a command does stands in its module.
 
-Exit codes: 0 done, 1 done but something is not as it should be, 2 the settings or arguments do not allow a start.
+Exit codes: 0 done; 1 done, but something is not as it should be; 2 the settings or arguments do not allow a start;
+3 the store or the key that is kept in `DATA_DIR` does not (`start_refused` in the log).
 """
 
 import gc
@@ -44,8 +45,9 @@ def serve(host: str | None, port: int | None, workers: int) -> None:
         settings = _settings()
         listener = serving.bind(settings.host, settings.port)
         where = f"{settings.host} port {settings.port}" + (f", {workers} processes" if workers > 1 else "")
-        print(f"vitals {__version__} at {settings.resource} (listening on {where})", flush=True)
-        serving.run("app.main:from_environment", listener=listener, workers=workers)
+        line = f"vitals {__version__} at {settings.resource} (listening on {where})"
+        # Only when it serves: a start that is refused must not look like one.
+        serving.run("app.main:from_environment", listener=listener, workers=workers, serves=lambda: _say(line))
 
 
 @main.command()
@@ -63,21 +65,21 @@ def demo(port: int, once: bool) -> None:
 
 
 @main.command()
-@click.argument("url", required=False)
+@click.argument("url", required=False, metavar="")  # of the contract, not built yet: taken, and not advertised
 def check(url: str | None) -> None:
     """Examine the settings and the store.
 
     Each line is ok, ?? (not known), !! (may go wrong later) or RED. Exits 1 if one is RED, 2 if a setting is missing
-    or malformed.
+    or malformed. How the server looks from outside, to an app, is not examined.
     """
     from app.checking import check_configuration  # noqa: PLC0415 -- loads every part
 
     if url is not None:
-        raise click.UsageError("Examining a running server by its URL is not built yet. `vitals check` without one is.")
+        raise click.UsageError("Examining a server from outside is not built yet. Run `vitals check` alone.")
     with _refusing():
         settings = _settings()
         logs.configure(level="critical", style=settings.log_format)  # the lines below say it, and for people
-        lines = anyio.run(check_configuration, settings, time.time)
+        lines = anyio.run(check_configuration, settings, time.time, os.environ)
     for line in lines:
         print(f"{line.mark} {line.text}")
     sys.exit(0 if all(line.good for line in lines) else 1)
@@ -102,6 +104,10 @@ def disconnect() -> None:
     for text in report.lines:
         print(text)
     sys.exit(0 if report.complete else 1)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
 
 
 def _settings() -> Settings:

@@ -36,6 +36,12 @@ _OF_STRUCTLOG = frozenset({"event", "level", "timestamp"})
 _LISTED = FIELDS | _OF_STRUCTLOG
 _LONGEST_VALUE = 200
 _LONGEST_REASON = 500  # our own sentences: what happened, and what to do
+# What uvicorn says about matters that an operator meets, by how its text begins; of all else only the place is written.
+_KNOWN_TEXTS = {
+    "Invalid HTTP request received": "client_sent_no_valid_http",
+    "Child process [": "process_did_not_start",
+    "New child process [": "process_not_ready",
+}
 _OUR_CODE = str(Path(__file__).parent) + os.sep
 
 Log = structlog.typing.FilteringBoundLogger
@@ -142,8 +148,16 @@ class _FromStandardLibrary(logging.Handler):
             fields["error"] = kind(record.exc_info[1])
             fields["where"] = place(record.exc_info[1]) or fields["where"]
         # The text as written in the code, without its arguments.
-        event = str(record.msg).replace(" ", "_") if ours else "library_log"
+        event = str(record.msg).replace(" ", "_") if ours else _known(record)
         structlog.get_logger().log(max(record.levelno, logging.DEBUG), event, **fields)
+
+
+def _known(record: logging.LogRecord) -> str:
+    if record.name == "uvicorn.error":
+        for beginning, event in _KNOWN_TEXTS.items():
+            if str(record.msg).startswith(beginning):
+                return event
+    return "library_log"
 
 
 def _plain(value: object, longest: int) -> str | int | float | bool | None:

@@ -1,8 +1,10 @@
 """Runs an application under uvicorn the way this project wants it: our logs, no banner, a bounded graceful stop."""
 
+import errno
 import gc
 import signal
 import socket
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -18,6 +20,7 @@ from app.web.heads import BoundedHeads
 # time is short, and answer within 4 s with what they have (`sources.ending`); the rotation is done after 8 s at the
 # latest (`vault.rotation`), whatever a source does.
 _GRACEFUL_S = 6
+_LOOK_S = 0.1  # how often the first of several processes is asked whether it serves
 _KEEP_ALIVE_S = 75  # longer than proxies keep a connection, or they send a request into one that is just closing
 
 
@@ -35,8 +38,7 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as exc:
         listener.close()
         raise SettingsError(
-            f"Cannot listen on {host} port {port} ({exc.strerror or 'unknown host'}). "
-            "Choose another with --port or PORT, for example PORT=8080."
+            f"Cannot listen on {host} port {port} ({exc.strerror or 'unknown host'}). {_what_to_choose(exc)}"
         ) from exc
     listener.set_inheritable(True)  # for worker processes
     return listener
@@ -61,8 +63,33 @@ def configuration(app: ASGIApp | Callable[[], ASGIApp] | str, *, workers: int = 
     )
 
 
-def run(factory: str, *, listener: socket.socket, workers: int) -> None:
+def _what_to_choose(exc: OSError) -> str:
+    if isinstance(exc, socket.gaierror) or exc.errno == errno.EADDRNOTAVAIL:
+        return "Give an address of this machine with --host or HOST: 127.0.0.1, or 0.0.0.0 for all that it has."
+    return "Choose another with --port or PORT, for example PORT=8080."
+
+
+class _Server(uvicorn.Server):
+    """Says when it serves."""
+
+    def __init__(self, config: uvicorn.Config, serves: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._serves = serves
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._serves()
+
+
+def run(factory: str, *, listener: socket.socket, workers: int, serves: Callable[[], None]) -> None:
     """Serve until a signal ends it.
+
+    Args:
+        factory: Makes the application, in each process.
+        listener: Bound; from `bind`.
+        workers: How many processes.
+        serves: Called once, when requests are answered.
 
     Raises:
         SystemExit: The application did not start.
@@ -77,6 +104,25 @@ def run(factory: str, *, listener: socket.socket, workers: int) -> None:
         gc.enable()  # in this process, which loads nothing more
 
         class Workers(Multiprocess):
+            def init_processes(self) -> None:
+                # The others follow once the first one serves: what refuses a start would refuse, and log, each of them.
+                everyone, self.processes_num = self.processes_num, 1
+                super().init_processes()
+                self.processes_num = everyone
+                while not self.processes[0].is_ready(timeout=_LOOK_S):
+                    self.handle_signals()
+                    if self.processes[0].exitcode == STARTUP_FAILURE:
+                        self.should_exit.set()
+                    if self.should_exit.is_set():
+                        return
+                    self.keep_subprocess_alive()
+                    time.sleep(_LOOK_S)
+                serves()
+                first = self.processes
+                self.processes, self.processes_num = [], everyone - 1
+                super().init_processes()
+                self.processes, self.processes_num = [*first, *self.processes], everyone
+
             def terminate_all(self) -> None:
                 # Ours too, or connections would still be taken into a queue that nobody serves any more.
                 listener.close()
@@ -87,7 +133,7 @@ def run(factory: str, *, listener: socket.socket, workers: int) -> None:
         if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
             raise SystemExit(STARTUP_FAILURE)
         return
-    server = uvicorn.Server(config)
+    server = _Server(config, serves)
     server.run(sockets=[listener])
     if not server.started:
         raise SystemExit(STARTUP_FAILURE)

@@ -157,6 +157,9 @@ class TestSystemd:
 
         assert (ran.returncode, ran.stderr.strip()) == (0, "")
 
+    def test_a_start_that_is_refused_for_good_is_not_tried_again(self) -> None:
+        assert "\nRestartPreventExitStatus=2 3\n" in text("deploy/vitals.service")
+
     def test_little_is_exposed(self, unit: Path) -> None:
         ran = self.analyze("security", "--offline=true", "--threshold=15", unit=unit)  # 1.5 of 10
 

@@ -64,6 +64,8 @@ def test_two_workers_serve_one_sign_in_and_both_end(tmp_path: Path) -> None:
         with vitals("serve", "--workers", "2", env=env, folder=tmp_path) as process:
             app = anyio.run(signed_in, process)
             assert len(anyio.run(ask_today, process, app, 12)) == 12
+            _wait_for(lambda: process.logged().count('"started"') == 2)
+            assert process.said().count("listening on 127.0.0.1") == 1
 
             began = time.monotonic()
             process.stop()
