@@ -158,7 +158,8 @@ class Question:
                 haul.failure = f"The source repeated a page cursor, so no further page was asked for. {haul.arrived()}"
                 return
             cursors.add(cursor := page.next_token)
-        haul.failure = f"Stopped at the limit of pages for one question; ask for a shorter range. {haul.arrived()}"
+        advice = "ask for a shorter range, but if it was a single day, it is the source's fault: stop and say so"
+        haul.failure = f"Stopped at the limit of pages for one question; {advice}. {haul.arrived()}"
 
     def _joined(self, hauls: list[Haul]) -> Fetched:
         tally = self._tally

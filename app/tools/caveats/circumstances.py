@@ -1,7 +1,7 @@
 """What the owner went through in a range of days that bears on reading it: journeys, clock changes, another ring.
 
 Offsets come from the records' own stamps. Samples are in UTC and carry none, so for them the nights are asked as well,
-and from two weeks on the rings: one request each (two for the nights of a year), beside the question itself. Both only
+and from two days on the rings: one request each (two for the nights of a year), beside the question itself. Both only
 help: where the scope is missing or the request fails, nothing is said.
 """
 
@@ -24,7 +24,7 @@ from app.tools.dates.clocks import Clocks, stamps
 from app.tools.records.placing import day_of
 from app.tools.rendering import Answer
 
-RING_DAYS: Final = 14  # shorter ranges are hardly ever across two rings, and not worth a request
+RING_DAYS: Final = 2  # a single day is never across two rings
 _DAY: Final = timedelta(days=1)
 _MOST_STRETCHES: Final = 50
 _SCORE = "score"

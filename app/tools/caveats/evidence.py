@@ -19,6 +19,7 @@ NOT_WORN, NOT_SYNCED, NOT_COMPUTED = "not_worn", "not_synced_yet", "not_computed
 NOT_PERMITTED, NO_MEMBERSHIP, LACKS_IT = "not_permitted", "no_membership", "ring_lacks_it"
 IN_FUTURE, NO_RECORD, NO_SCORE = "in_future", "no_record", "no_score"
 INCOMPLETE: Final = "incomplete"  # the source could not be read to the end
+NOT_READ: Final = "not_read"  # nothing of it could be read, so nothing is known
 NOT_LOOKED_UP: Final = "not_looked_up"  # too long ago to look for a reason
 
 COMPUTED_BY: Final = timedelta(days=1)  # what is not computed by then has hardly been waiting for the owner to sync
@@ -104,7 +105,7 @@ def refused(failure: Exception) -> str:
     """Return the word for what a collection could not be read for."""
     if isinstance(failure, NotPermitted):
         return NOT_PERMITTED
-    return NO_MEMBERSHIP if isinstance(failure, MembershipRequired) else INCOMPLETE
+    return NO_MEMBERSHIP if isinstance(failure, MembershipRequired) else NOT_READ
 
 
 def unscored(record: Record, day: date, today: date) -> str:

@@ -206,7 +206,8 @@ def _seam(question: Question, fetched: Fetched | None, records: Sequence[Record]
         return []
     then = f"start={cut + timedelta(days=1)}" + (f", end={question.span.end}" if question.span else "")
     if question.span is not None and cut < question.span.start:
-        return [f"No day arrived whole. Ask again with {then}, and take that answer instead: what is here comes again."]
+        again = f"Ask again with {then}, and take that answer instead: what is here comes again."
+        return [f"No day arrived whole. {again} If it comes back the same, it is the source's fault: stop and say so."]
     if fetched is not None and not fetched.complete and cut == fetched.whole_until:
         notes = [f"Everything up to {cut} arrived; what is later was held back. For it ask again with {then}."]
     else:

@@ -218,8 +218,12 @@ def _dates(given: Given, collection: Collection, place: Here) -> tuple[Span | No
         usual_days=USUAL_DENSE_DAYS if collection.dense else USUAL_DAYS,
         most_days=MOST_DENSE_DAYS if collection.dense else MOST_DAYS,
     )
-    # Single records are filed by day; only a stream of samples can be cut at an instant.
-    return (asked if collection.dense else replace(asked, since=None, until=None)), asked.notes
+    if collection.dense or (asked.since is None and asked.until is None):
+        return asked, asked.notes
+    # Single records are filed by day, and may run over an instant; only a stream of samples can be cut there.
+    days = f"{asked.start} to {asked.end}"
+    note = f"Hours were not applied: {collection.qualified} is filed by days, so whole days came, {days}."
+    return replace(asked, since=None, until=None), (note, *asked.notes)
 
 
 def _last_night(

@@ -60,7 +60,11 @@ class Writer:
         self.words: list[str] = []  # for what is missing, each once, where evidence was looked for
         self.marks: Answer = {}  # unknown fields and values, free text, series left out: by part
         self.units: dict[str, object] = {}
-        self.notes: list[str] = [f"{part.name}: {part.failure}" for part in parts.values() if part.failure is not None]
+        self.notes: list[str] = [
+            f"{part.name} ({part.collection.qualified}): {part.failure}"
+            for part in parts.values()
+            if part.failure is not None
+        ]
 
     def today(self) -> Answer:
         """Return the parts of today, and under `missing` a word for each that is not there."""

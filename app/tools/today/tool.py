@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import anyio
 
-from app.errors import MembershipRequired, NotPermitted, SourceError, VitalsError
+from app.errors import BadRequest, MembershipRequired, NotPermitted, SourceError, VitalsError
 from app.identity import Caller
 from app.sources.base import Collection, DateRange, Progress, Record, Source
 from app.tools.arguments import Given, number, text
@@ -34,7 +34,7 @@ LOOK_BACK_DAYS = 60  # for the age of the newest record when the days asked for 
 DAYS = number("days", "Days before today to give as well.", low=0, high=31, default=7)
 TIMEZONE = text("timezone", "IANA zone of the days; default the owner's.", example="Europe/Lisbon")
 
-_BEARABLE = (NotPermitted, MembershipRequired, SourceError)  # the other parts may still be there
+_BEARABLE = (BadRequest, NotPermitted, MembershipRequired, SourceError)  # the other parts may still be there
 _LEAST = {NIGHT: ("type", "bedtime_end", "total_sleep_duration"), READINESS: ("id",), SLEEP_SCORE: ("id",)}
 _PARTS = {NIGHT: "sleep", READINESS: "daily_readiness", SLEEP_SCORE: "daily_sleep"}
 

@@ -26,7 +26,11 @@ NOTHING = "Nothing: the sign-in stands"
             id="client id refused",
         ),
         pytest.param(
-            "/v2/*", {"status": 403, "body": {}}, {"refused_403": ["daily_sleep"]}, "membership", id="membership ended"
+            "/v2/usercollection/daily_sleep",
+            {"status": 403, "body": {}},
+            {"refused_403": ["daily_sleep"]},
+            "membership",
+            id="membership ended",
         ),
         pytest.param("/v2/*", {"status": 503}, {}, "has been failing for", id="the source is down"),
     ],

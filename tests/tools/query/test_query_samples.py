@@ -105,6 +105,8 @@ async def test_instants_cut_a_stream_of_samples_but_not_single_records() -> None
     )
     assert samples["start"] == "2026-03-10T06:00:00+00:00"
     assert (marks["start"], marks["end"], marks["n"]) == ("2026-03-10", "2026-03-10", 1)
+    assert marks["notes"][0].startswith("Hours were not applied: oura.daily_sleep is filed by days")
+    assert not any("Hours were not applied" in note for note in samples["notes"])
 
 
 async def test_the_newest_sample_is_asked_of_the_source() -> None:

@@ -1,0 +1,120 @@
+"""Days that are only partly there: not over, not synced to their end, or made shorter or longer by a journey.
+
+Pure, and from evidence alone: a record that says how it spent its day tells how much of the day there is; of all else
+that grows through the day, the newest sample tells how far the source knows it.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from app.sources.base import Collection, DateRange, Record
+from app.tools.caveats.absence import stretches
+from app.tools.records.placing import day_of, stamp
+
+PARTIAL: Final = (
+    "The days under partial are not whole (not over, not recorded or synced to their end, or made shorter or longer by "
+    "a journey): do not compare them with other days, and add nothing up with them."
+)
+NOT_OVER: Final = "not over yet"
+UNKNOWN: Final = "not known to be whole"
+SYNCED_WITHIN: Final = timedelta(days=1)  # days before today that are looked at; the app is opened about once a day
+_DAY: Final = timedelta(days=1)
+_SHORTEST_S, _LONGEST_S = 22.75 * 3600, 25.25 * 3600  # with a clock change, and a few minutes that nobody counted
+_LAG: Final = timedelta(minutes=30)  # samples end this long before midnight without anything being wrong
+_UTC: Final = ZoneInfo("UTC")
+
+
+def touches(days: DateRange, today: date) -> bool:
+    """Whether a range holds a day that may not have been synced to its end."""
+    return days.start <= today and days.end >= today - SYNCED_WITHIN
+
+
+def partial(
+    collection: Collection,
+    records: Sequence[Record],
+    days: DateRange,
+    *,
+    today: date,
+    newest: datetime | None,
+    until: datetime | None = None,
+) -> dict[str, str]:
+    """Return the days that are not whole, and how far each is there.
+
+    Args:
+        collection: What was asked for.
+        records: Those delivered.
+        days: Those delivered.
+        today: The owner's day.
+        newest: The newest sample at the source; None if that is not known.
+        until: The instant at which the last day was cut, if it was.
+    """
+    if not collection.grows:
+        return {}
+    if collection.covered_by:
+        return _by_their_own_times(collection, records, days, today)
+    here = {day for record in records if (day := day_of(record, collection, days.zone)) is not None}
+    found: dict[str, str] = {}
+    silent: list[date] = []
+    first = max(days.start, min(today - SYNCED_WITHIN, newest.astimezone(days.zone).date() if newest else today))
+    for back in range((min(days.end, today) - first).days, -1, -1):
+        day = min(days.end, today) - back * _DAY
+        if day not in here and not collection.occasional:
+            continue  # a day without a record has its word elsewhere
+        if until is not None and newest is not None and day == days.end and newest >= until:
+            continue  # what was asked for of it is there
+        said = _by_the_newest_sample(day, days.zone, today, newest)
+        if said is None and newest is not None and day < today:
+            silent.append(day)
+        elif said:
+            found[str(day)] = said
+    return found | dict.fromkeys(stretches(silent), "no sample yet")
+
+
+def _by_the_newest_sample(day: date, zone: ZoneInfo, today: date, newest: datetime | None) -> str | None:
+    """Return how far a day is there; empty: to its end; None: not at all, and it is over."""
+    if newest is None:
+        return NOT_OVER if day == today else UNKNOWN
+    begins, ends = (datetime.combine(one, time(), zone) for one in (day, day + _DAY))
+    if newest < begins:
+        return f"{NOT_OVER}, no sample yet" if day == today else None
+    if newest >= ends - _LAG and day != today:
+        return ""
+    sampled = f"newest sample {newest.astimezone(zone):%H:%M}"
+    return f"{NOT_OVER}, {sampled}" if day == today else sampled
+
+
+def _by_their_own_times(
+    collection: Collection, records: Sequence[Record], days: DateRange, today: date
+) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for record in records:
+        day = day_of(record, collection, days.zone)
+        if day is None:
+            continue
+        covered_s = recorded_s(record, collection)
+        said = [NOT_OVER] if day >= today else []
+        if covered_s is not None and (said or not _SHORTEST_S <= covered_s <= _LONGEST_S):
+            begun = stamp(record, collection)
+            until = f", until about {begun + timedelta(seconds=covered_s):%H:%M}" if begun else ""
+            said.append(f"{covered_s / 3600:.1f} h recorded{until}")
+        if said:
+            found[str(day)] = ", ".join(said)
+    return found
+
+
+def recorded_s(record: Mapping[str, object], collection: Collection) -> float | None:
+    """Return how much of its day a record covers: its times together, else its series; None if it does not say."""
+    times = [record.get(name) for name in collection.covered_by]
+    known = [float(value) for value in times if isinstance(value, int | float) and not isinstance(value, bool)]
+    if known and len(known) == len(times):
+        return sum(known)
+    return max((_lasting_s(record.get(name)) for name in collection.series), default=0.0) or None
+
+
+def _lasting_s(series: object) -> float:
+    if not isinstance(series, Mapping):
+        return 0.0
+    interval, items = series.get("interval"), series.get("items")
+    return float(interval) * len(items) if isinstance(interval, int | float) and isinstance(items, list) else 0.0
