@@ -6,13 +6,17 @@ from typing import Final
 
 from app.sources.base import Collection, DateKind, Fetched
 from app.tools.caveats.evidence import (
+    BEFORE_RING,
     IN_FUTURE,
     INCOMPLETE,
     LACKS_IT,
+    NO_NIGHT,
     NO_RECORD,
     NO_SCORE,
+    NO_VALUE,
     NOT_COMPUTED,
     NOT_LOOKED_UP,
+    NOT_OVER,
     NOT_SYNCED,
     NOT_WORN,
     Evidence,
@@ -28,16 +32,20 @@ CONCLUDE: Final = {
     NOT_WORN: "Nothing was measured while the ring was off; that is not zero.",
     NOT_SYNCED: "The ring may have recorded it all the same: let the owner open the source's app, then ask again.",
     NOT_COMPUTED: "What is not computed yet may still come: ask again later.",
+    NOT_OVER: "A night has no record before it is over, and nothing follows from that; the one before is yesterday's.",
+    BEFORE_RING: "There was no ring yet, so nothing was measured; that says nothing about the owner.",
     LACKS_IT: "It cannot come from this ring; that says nothing about the owner.",
     IN_FUTURE: "Nothing follows from this.",
     NO_RECORD: "No record is not a measurement of nothing. Why there is none is not known: no sign was found that the "
-    "ring was not worn or not synced. Nights and scores come only after the owner opens the source's app.",
+    "ring was not worn or not synced.",
+    NO_NIGHT: "no_long_sleep: that day has naps or rest, but no night, and why is not known.",
     NO_SCORE: "no_score: the day has a record, but its score is empty, and why is not known.",
+    NO_VALUE: "no_value: the day has a record, but its value is empty, and why is not known.",
     INCOMPLETE: "Not everything could be read, so this says nothing about whether records exist. Ask again later.",
     NOT_LOOKED_UP: "not_looked_up: why there is no record was looked for on newer days only; ask for fewer days.",
 }
 OCCASIONAL: Final = "It comes only now and then, so a day without one is usual."
-ENTERED: Final = "The owner entered none for these days, and none was detected; that does not say there was none."
+ENTERED: Final = "The owner noted none."
 _WOULD_TELL: Final = {
     "heartrate": "whether the ring was synced",
     "daily_activity": "whether it was worn",

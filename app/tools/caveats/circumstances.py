@@ -1,8 +1,9 @@
 """What the owner went through in a range of days that bears on reading it: journeys, clock changes, another ring.
 
 Offsets come from the records' own stamps. Samples are in UTC and carry none, so for them the nights are asked as well,
-and from two days on the rings: one request each (two for the nights of a year), beside the question itself. Both only
-help: where the scope is missing or the request fails, nothing is said.
+and from two days on the rings: one request each (two for the nights of a year), beside the question itself. Of what
+grows through the day the newest sample is asked too, where the range holds a day that may not have been synced to its
+end. All only help: where the scope is missing or the request fails, nothing is said.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -20,14 +21,17 @@ from app.sources.base import Collection, DateKind, DateRange, Record, Source
 from app.sources.days import instant_in
 from app.tools.caveats.absence import stretches
 from app.tools.caveats.evidence import UNWORN_S, off_s, unscored
+from app.tools.caveats.partial import touches
 from app.tools.dates.clocks import Clocks, stamps
-from app.tools.records.placing import day_of
+from app.tools.dates.zones import Here, Nights
+from app.tools.records.fields import value_at
+from app.tools.records.placing import day_of, stamp
 from app.tools.rendering import Answer
 
 RING_DAYS: Final = 2  # a single day is never across two rings
 _DAY: Final = timedelta(days=1)
 _MOST_STRETCHES: Final = 50
-_SCORE = "score"
+SAMPLES: Final = "heartrate"
 OFF: Final = (
     "the ring was off for 20 h or more: the steps, calories and times of then, zeros too, say nothing about the owner."
 )
@@ -42,9 +46,18 @@ class Beside:
 
     nights: tuple[Record, ...] | None = None
     rings: tuple[Record, ...] | None = None
+    newest: datetime | None = None  # sample: of the collection itself if it is one of samples, else of the heart rate
 
 
-async def beside(caller: Caller, source: Source, collection: Collection, days: DateRange | None) -> Beside:
+async def beside(
+    caller: Caller,
+    source: Source,
+    collection: Collection,
+    days: DateRange | None,
+    *,
+    today: date,
+    nights: Nights | None = None,
+) -> Beside:
     """Ask what bears on reading these days, as far as the range is worth it."""
     found = Beside()
     if days is None or source.synthetic or collection.entered or collection.date_kind is DateKind.UNDATED:
@@ -55,19 +68,46 @@ async def beside(caller: Caller, source: Source, collection: Collection, days: D
     except VitalsError:
         return found
 
-    async def nights() -> None:
+    async def read_nights() -> None:
         if collection.dense:
             # The last evening stands in the night after it, and a night that is not there yet is like the one before.
             around = replace(days, start=days.start - _DAY, end=days.end + _DAY)
-            found.nights = await _ask(caller, source, _NIGHTS, around, _STAMPED)
+            found.nights = nights.of(around.start, around.end) if nights else None
+            if found.nights is None:
+                found.nights = await _ask(caller, source, _NIGHTS, around, _STAMPED)
 
     async def rings() -> None:
         if (days.end - days.start).days + 1 >= RING_DAYS:
             found.rings = await _ask(caller, source, _RINGS, None, ())
 
+    async def newest() -> None:
+        if touches(days, today):
+            found.newest = await _newest(caller, source, collection)
+
     async with anyio.create_task_group() as group:
-        group.start_soon(_softly, nights)
-        group.start_soon(_softly, rings)
+        for step in (read_nights, rings, newest):
+            group.start_soon(_softly, step)
+    return found
+
+
+async def _newest(caller: Caller, source: Source, collection: Collection) -> datetime | None:
+    """Ask for the sample that tells how far the source knows what grows through the day."""
+    if not collection.grows or collection.covered_by:
+        return None
+    witness = collection.name if collection.dense else SAMPLES
+    records = await _ask(caller, source, witness, None, (), latest=True)
+    return stamp(records[-1], source.collections[witness]) if records else None
+
+
+async def rings_of(caller: Caller, source: Source) -> Beside:
+    """Ask for the rings alone."""
+    found = Beside()
+
+    async def rings() -> None:
+        found.rings = await _ask(caller, source, _RINGS, None, ())
+
+    if not source.synthetic:
+        await _softly(rings)
     return found
 
 
@@ -79,25 +119,32 @@ async def _softly(step: Callable[[], Awaitable[None]]) -> None:
 
 
 async def _ask(
-    caller: Caller, source: Source, name: str, days: DateRange | None, fields: tuple[str, ...]
+    caller: Caller,
+    source: Source,
+    name: str,
+    days: DateRange | None,
+    fields: tuple[str, ...],
+    *,
+    latest: bool = False,
 ) -> tuple[Record, ...] | None:
     collection = source.collections.get(name)
     if collection is None or collection.granted_by(await source.granted(caller)) is False:
         return None
-    return (await source.fetch(caller, collection, days, fields=fields)).records
+    return (await source.fetch(caller, collection, days, fields=fields, latest=latest)).records
 
 
 def without_score(
     records: Sequence[Record], collection: Collection, *, today: date, asked: Sequence[str]
 ) -> dict[str, list[str]]:
-    """Return the stretches of days whose record is there without its score, by the word for it."""
+    """Return the stretches of days whose record is there without what it is for, by the word for it."""
     found: dict[str, list[date]] = {}
-    if _SCORE not in {field.name for field in collection.fields} or (asked and _SCORE not in asked):
+    name = collection.value_field
+    if name is None or (asked and not any(name == one or name.startswith(f"{one}.") for one in asked)):
         return {}
     for record in records:
         day = day_of(record, collection, _UTC)
-        if day is not None and record.get(_SCORE) is None:
-            found.setdefault(unscored(record, day, today), []).append(day)
+        if day is not None and value_at(record, name) is None:
+            found.setdefault(unscored(record, day, today, name), []).append(day)
     return {word: stretches(days) for word, days in found.items()}
 
 
@@ -115,26 +162,45 @@ def days_there(records: Sequence[Record], collection: Collection, zone: ZoneInfo
 
 
 def told(
-    collection: Collection, records: Sequence[Record], found: Beside, days: DateRange
+    collection: Collection,
+    records: Sequence[Record],
+    found: Beside,
+    days: DateRange,
+    *,
+    counted_by: ZoneInfo | None = None,
 ) -> tuple[Answer, tuple[str, ...]]:
-    """Return `offsets` and `ring_changes`, as far as there is something to say, and notes about them."""
+    """Return `offsets` and `ring_changes`, as far as there is something to say, and notes about them.
+
+    Args:
+        collection: What was asked for.
+        records: What came of it.
+        found: What was asked beside it.
+        days: Which, in the zone proper.
+        counted_by: To whose days samples are counted, if that is another.
+    """
     said: Answer = {}
     notes: list[str] = []
     runs, away = offsets(_dated(collection, records, found, days), days.zone)
     if runs:
         said["offsets"] = [{"offset": run.offset, "from": str(run.first), "to": str(run.last)} for run in runs]
-        notes.append(_journey(collection, days.zone) if away else f"Clocks changed in {days.zone.key}: see offsets.")
+        notes.append(
+            _journey(collection, days.zone, counted_by or days.zone)
+            if away
+            else f"Clocks changed in {days.zone.key}: see offsets."
+        )
     if changes := ring_changes(found.rings or (), days):
         said["ring_changes"] = changes
         notes.append("The ring was changed: see ring_changes. Before and after are not the same instrument.")
     return said, tuple(notes)
 
 
-def _journey(collection: Collection, zone: ZoneInfo) -> str:
+def _journey(collection: Collection, zone: ZoneInfo, counted_by: ZoneInfo) -> str:
     days = "Each time keeps its own offset; start and end of one record may have different ones."
     if collection.dense:
         days = (
             f"Days here run by {zone.key} all the same: for those as lived there, ask with the timezone of that place."
+            if counted_by is zone
+            else f"All days here run by the owner's clock of now, {counted_by.key}."
         )
     return f"On some days the owner's clock was not that of {zone.key}, as on a journey: see offsets. {days}"
 
@@ -181,11 +247,14 @@ def offsets(dated: Iterable[tuple[date, datetime]], zone: ZoneInfo) -> tuple[lis
     return (runs, away) if away or len(runs) > 1 else ([], False)
 
 
-async def clock_of(caller: Caller, source: Source, at: datetime, zone: ZoneInfo) -> tuple[Answer, tuple[str, ...]]:
+async def clock_of(caller: Caller, source: Source, at: datetime, place: Here) -> tuple[Answer, tuple[str, ...]]:
     """Return the offset the owner lived by at the instant of a sample, where it is not the zone's, and a note."""
+    zone = place.home
     day = at.astimezone(zone).date()
+    found = place.nights.of(day - _DAY, day + _DAY) if place.nights else None
     try:
-        found = await _ask(caller, source, _NIGHTS, DateRange(day - _DAY, day + _DAY, zone), _STAMPED)
+        if found is None:
+            found = await _ask(caller, source, _NIGHTS, DateRange(day - _DAY, day + _DAY, zone), _STAMPED)
     except VitalsError:
         return {}, ()
     there = at.astimezone(Clocks(zone, (known for _, known in stamps(found or (), NIGHT_CLOCK))).at(at))

@@ -18,6 +18,10 @@ from app.tools.records.nights import night
 NOT_WORN, NOT_SYNCED, NOT_COMPUTED = "not_worn", "not_synced_yet", "not_computed_yet"
 NOT_PERMITTED, NO_MEMBERSHIP, LACKS_IT = "not_permitted", "no_membership", "ring_lacks_it"
 IN_FUTURE, NO_RECORD, NO_SCORE = "in_future", "no_record", "no_score"
+NO_NIGHT: Final = "no_long_sleep"  # naps or rest alone
+NO_VALUE: Final = "no_value"  # the same of a record that is for a measurement
+BEFORE_RING: Final = "before_first_ring"
+NOT_OVER: Final = "not_over_yet"  # a night
 INCOMPLETE: Final = "incomplete"  # the source could not be read to the end
 NOT_READ: Final = "not_read"  # nothing of it could be read, so nothing is known
 NOT_LOOKED_UP: Final = "not_looked_up"  # too long ago to look for a reason
@@ -34,6 +38,8 @@ _SILENT_S: Final = 3 * 3600  # longer than a ring lies in its charger
 _SLOT_S: Final = 300  # of `class_5_min`, which begins at 04:00
 _SLOTS_AN_HOUR: Final = 12
 _OFF_FINGER: Final = "0"
+_SO_FAR_SLOTS: Final = 3 * _SLOTS_AN_HOUR  # of a day that is not over: fewer are no evidence
+_SO_FAR_SHARE: Final = 0.9
 
 
 @dataclass(slots=True)
@@ -49,6 +55,8 @@ class Evidence:
     newest: datetime | None = None  # sample
     slept: frozenset[date] = frozenset()  # wake days with a complete main sleep
     ring: Mapping[date, str] = field(default_factory=dict)  # hardware worn that day
+    first_ring: date | None = None  # set up; None: not known
+    rings_read: bool = False
     requests: int = 0
     unread: list[str] = field(default_factory=list)  # collections that would have told more
 
@@ -58,6 +66,8 @@ class Evidence:
             return IN_FUTURE, f"What comes after {self.here.today}, today, lies ahead."
         if day < self.since:
             return NOT_LOOKED_UP, None
+        if self.first_ring is not None and day < self.first_ring:
+            return BEFORE_RING, f"The owner's first ring was set up on {self.first_ring}."
         if (ring := self.ring.get(day)) in collection.not_on:
             return LACKS_IT, f"The ring set up then is a {ring}, which does not measure this."
         nightly = collection.date_kind is DateKind.WAKE_DAY
@@ -69,15 +79,23 @@ class Evidence:
             return IN_FUTURE, f"It is {self.now.astimezone(clock):%H:%M}: the activity day {day} begins at 04:00."
         if worn := (self.unworn_nights if nightly else self.unworn).get(day):
             return NOT_WORN, worn
+        if nightly and self.now < datetime.combine(day, _NIGHT_OVER, clock):
+            return NOT_OVER, self._before_its_end(day, clock)
         if (silence := self._silence(day, clock, nightly=nightly)) is not None:
             return NOT_SYNCED, silence
-        if nightly and self.now < datetime.combine(day, _NIGHT_OVER, clock):
-            return NO_RECORD, f"It is {self.now.astimezone(clock):%H:%M}: the night of {day} may not be over yet."
         return NO_RECORD, None
 
     def _clock(self, collection: Collection, day: date) -> tzinfo:
         """Return whose day it is: samples are counted to the answer's, all else to the owner's own."""
-        return self.here.zone if self.clocks is None or collection.dense else self.clocks.on(day)
+        if collection.dense:
+            return self.here.zone
+        return self.here.own if self.clocks is None else self.clocks.on(day)
+
+    def _before_its_end(self, day: date, clock: tzinfo) -> str:
+        there = self.now.astimezone(clock)
+        if there.date() < day:
+            return f"It is {there:%H:%M} on {there.date()} by the owner's clock: the night of {day} is still to come."
+        return f"It is {there:%H:%M}: the night of {day} may not be over yet."
 
     def _silence(self, day: date, clock: tzinfo, *, nightly: bool) -> str | None:
         """Say that the newest sample is older than the day, or than the night; None if it is not."""
@@ -108,11 +126,13 @@ def refused(failure: Exception) -> str:
     return NO_MEMBERSHIP if isinstance(failure, MembershipRequired) else NOT_READ
 
 
-def unscored(record: Record, day: date, today: date) -> str:
-    """Return the word for a record whose score is empty."""
+def unscored(record: Record, day: date, today: date, name: str = "score") -> str:
+    """Return the word for a record whose score, or whatever else it is for, is empty."""
     if off_s(record) >= UNWORN_S:
         return NOT_WORN
-    return NOT_COMPUTED if day >= today - COMPUTED_BY else NO_SCORE
+    if day >= today - COMPUTED_BY:
+        return NOT_COMPUTED
+    return NO_SCORE if name == "score" else NO_VALUE
 
 
 def worn_by_day(rings: Sequence[Record], days: Sequence[date], here: Here) -> dict[date, str]:
@@ -130,6 +150,12 @@ def worn_by_day(rings: Sequence[Record], days: Sequence[date], here: Here) -> di
     return worn
 
 
+def first_set_up(rings: Sequence[Record], here: Here) -> date | None:
+    """Return the day of the first ring, if every ring says when it was set up."""
+    known = [instant_in(ring.get("set_up_at")) for ring in rings]
+    return min((at.astimezone(here.zone).date() for at in known if at), default=None) if all(known) else None
+
+
 def slept(nights: Mapping[date, Sequence[Record]]) -> frozenset[date]:
     """Return the wake days with a main sleep that is over."""
     return frozenset(day for day, records in nights.items() if night(records).main is not None)
@@ -144,11 +170,25 @@ def read_wear(by_day: Mapping[date, Record], days: Sequence[date], found: Eviden
         calendar_s = max(unworn_s, _slots(eve, record, hours=24).count(_OFF_FINGER) * _SLOT_S)
         if calendar_s >= UNWORN_S:
             found.unworn[day] = f"On {day} the ring was not worn for {calendar_s / 3600:.0f} h."
+        elif reached := _unworn_so_far(eve, record, found.now):
+            found.unworn[day] = f"On {day} the ring was not worn up to {reached:%H:%M}, as far as its record goes."
         small_hours = _slots(eve, record, hours=6)
         if small_hours.count(_OFF_FINGER) >= max(1, _UNWORN_SHARE * len(small_hours)):
             found.unworn_nights[day] = f"Between midnight and 06:00 on {day} the ring was not worn."
         elif unworn_s >= (_WHOLE_DAY_S if small_hours else UNWORN_S):
             found.unworn_nights[day] = words
+
+
+def _unworn_so_far(eve: Record | None, day: Record | None, now: datetime) -> datetime | None:
+    """Return until when a day that is not over was recorded, if the ring was off all along and that is not long ago."""
+    begun, slots = instant_in(day.get("timestamp")) if day else None, day.get("class_5_min") if day else None
+    if begun is None or not isinstance(slots, str):
+        return None
+    reached = begun + timedelta(seconds=len(slots) * _SLOT_S)
+    so_far = _slots(eve, day, hours=24)
+    off = so_far.count(_OFF_FINGER)
+    lately = timedelta(0) <= now - reached <= timedelta(seconds=_SILENT_S)
+    return reached if lately and len(so_far) >= _SO_FAR_SLOTS and off >= _SO_FAR_SHARE * len(so_far) else None
 
 
 def off_s(record: Record | None) -> float:

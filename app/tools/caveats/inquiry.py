@@ -15,7 +15,7 @@ from app.errors import VitalsError
 from app.identity import Caller
 from app.sources.base import Collection, DateKind, DateRange, Record, Source
 from app.sources.days import day_in
-from app.tools.caveats.evidence import Evidence, read_wear, slept, worn_by_day
+from app.tools.caveats.evidence import Evidence, first_set_up, read_wear, slept, worn_by_day
 from app.tools.dates.clocks import Clocks, stamps
 from app.tools.dates.zones import Here
 from app.tools.records.placing import by_day, stamp
@@ -32,6 +32,7 @@ class Known:
     nights: Mapping[date, Sequence[Record]] | None = None  # by wake day, with their types
     stamps: Sequence[datetime] | None = None  # with the offsets they were recorded with
     rings: Sequence[Record] | None = None
+    newest: datetime | None = None  # heart rate sample
 
 
 async def gather(
@@ -67,18 +68,24 @@ async def gather(
     found.since = wanted[-1] - (LOOK_DAYS - 1) * _DAY
     wanted = [day for day in wanted if day >= found.since]
     inquiry = _Inquiry(caller, source, wanted, found)
-    steps: list[tuple[str, Callable[[], Awaitable[None]]]] = [(_SAMPLES, inquiry.sync)]
+    steps: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+    if known.newest is not None:
+        found.newest = known.newest
+    else:
+        steps.append((_SAMPLES, inquiry.sync))
     if collection.name != _WEAR:  # what is missing cannot be its own witness
         steps.append((_WEAR, inquiry.wear))
     if known.nights is None and known.stamps is None:
         steps.append((_SLEEP, inquiry.sleep))
-    if collection.not_on and known.rings is not None:
-        found.ring = worn_by_day(known.rings, wanted, here)
+    if known.rings is not None:
+        inquiry.read_rings(known.rings)
     elif collection.not_on:
         steps.append((_RINGS, inquiry.rings))
     async with anyio.create_task_group() as group:
         for name, step in steps:
             group.start_soon(inquiry.softly, name, step)
+    if not known.stamps:
+        await inquiry.softly(_RINGS, inquiry.rings_if_nothing_came)
     found.unread = [name for name, _ in steps if name in inquiry.unread]
     return found
 
@@ -92,11 +99,12 @@ class _Inquiry:
     days: Sequence[date]
     found: Evidence
     unread: set[str] = field(default_factory=set)
+    came: set[str] = field(default_factory=set)  # collections that had records of these days
 
     async def wear(self) -> None:
         """Read when the ring was off."""
         days = DateRange(self.days[0] - _DAY, self.days[-1], self.found.here.zone)
-        records = await self._ask(_WEAR, days, ("day", "non_wear_time", "class_5_min"))
+        records = await self._ask(_WEAR, days, ("day", "non_wear_time", "class_5_min", "timestamp"))
         read_wear({day: record for record in records if (day := day_in(record.get("day")))}, self.days, self.found)
 
     async def sync(self) -> None:
@@ -116,7 +124,18 @@ class _Inquiry:
 
     async def rings(self) -> None:
         """Find which ring was worn."""
-        self.found.ring = worn_by_day(await self._ask(_RINGS, None, ()), self.days, self.found.here)
+        self.read_rings(await self._ask(_RINGS, None, ()))
+
+    async def rings_if_nothing_came(self) -> None:
+        """Where nothing at all is there it may be before there was a ring, unless that is known already."""
+        if not self.came and not self.found.rings_read and _RINGS not in self.unread:
+            await self.rings()
+
+    def read_rings(self, rings: Sequence[Record]) -> None:
+        """Find which ring was worn, and since when there was one."""
+        self.found.rings_read = True
+        self.found.ring = worn_by_day(rings, self.days, self.found.here)
+        self.found.first_ring = first_set_up(rings, self.found.here)
 
     async def softly(self, name: str, step: Callable[[], Awaitable[None]]) -> None:
         """Take a step that may fail: evidence is a help, the answer stands without it."""
@@ -136,4 +155,6 @@ class _Inquiry:
         fetched = await self.source.fetch(self.caller, collection, days, fields=fields, latest=latest)
         if not fetched.complete:
             self.unread.add(name)
+        if fetched.records and name in (_WEAR, _SLEEP):
+            self.came.add(name)
         return fetched.records

@@ -4,9 +4,12 @@ On a journey the owner's clock is not the zone's. Whether a night is over, or wa
 the clock where the owner was.
 """
 
+import functools
+import io
+import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from datetime import date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -39,15 +42,29 @@ class Clocks:
         self._zone = zone
         self._known = sorted(known)
 
-    def at(self, moment: datetime) -> tzinfo:
+    def at(self, moment: datetime) -> ZoneInfo:
         """Return the clock of the newest record up to a moment, else of the first one after it, if it is near."""
         place = bisect_right(self._known, moment)
         for one in (*self._known[max(0, place - 1) : place], *self._known[place : place + 1]):
             if abs(moment - one) <= NEAR:
                 away = one.utcoffset() != one.astimezone(self._zone).utcoffset()
-                return timezone(one.utcoffset() or timedelta()) if away else self._zone
+                return fixed(one.utcoffset() or timedelta()) if away else self._zone
         return self._zone
 
-    def on(self, day: date) -> tzinfo:
+    def on(self, day: date) -> ZoneInfo:
         """Return the clock of a day."""
         return self.at(datetime.combine(day, time(12), self._zone))
+
+
+@functools.lru_cache(maxsize=256)
+def fixed(offset: timedelta) -> ZoneInfo:
+    """Return a zone that keeps one offset and has its name: `+09:00`.
+
+    Source: RFC 8536 (TZif), version 1: no transitions, one type of local time.
+    """
+    seconds = int(offset.total_seconds())
+    hours, rest = divmod(abs(seconds), 3600)
+    name = f"{'-' if seconds < 0 else '+'}{hours:02}:{rest // 60:02}"
+    written = name.encode() + b"\0"
+    head = b"TZif" + bytes(16) + struct.pack(">6l", 0, 0, 0, 0, 1, len(written))
+    return ZoneInfo.from_file(io.BytesIO(head + struct.pack(">lbb", seconds, 0, 0) + written), key=name)

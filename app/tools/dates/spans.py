@@ -151,5 +151,10 @@ def _not_too_many(first: date, last: date, most: int) -> None:
         raise BadRequest(f"{first} to {last} is {days} days; at most {most} can be asked for at once. Ask in parts.")
 
 
+def lies_ahead(today: date) -> str:
+    """Say from when on a range lies ahead."""
+    return f"Days after {today} lie ahead and have no records yet."
+
+
 def _ahead(last: date, today: date) -> tuple[str, ...]:
-    return (f"Days after {today} lie ahead and have no records yet.",) if last > today else ()
+    return (lies_ahead(today),) if last > today else ()

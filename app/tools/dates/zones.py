@@ -1,10 +1,10 @@
 """Which zone a question is meant in, and what day it is there."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from app.sources.base import Source
+from app.sources.base import Record, Source
 from app.tools.calling import Call
 from app.tools.dates.spans import today, zone_named
 
@@ -15,12 +15,39 @@ _UNKNOWN = (
 
 
 @dataclass(frozen=True, slots=True)
+class Nights:
+    """All records of sleep of some days, with their times."""
+
+    records: tuple[Record, ...]
+    first: date
+    last: date
+
+    def of(self, first: date, last: date) -> tuple[Record, ...] | None:
+        """Return what was read, if it is all there is of these days."""
+        return self.records if self.first <= first and last <= self.last else None
+
+
+@dataclass(frozen=True, slots=True)
 class Here:
     """The owner's zone and day, and what to say about them."""
 
-    zone: ZoneInfo
+    zone: ZoneInfo  # to whose days samples are counted
     today: date
     notes: tuple[str, ...] = ()
+    named: bool = False  # the question itself named the zone, so no other clock counts
+    clock: ZoneInfo | None = None  # the owner's own, as on a journey; None: as far as is known, the zone's
+    away_from: ZoneInfo | None = None  # the zone proper, where samples are counted to the days of the clock instead
+    nights: Nights | None = None  # around today; None: not asked, or not to be had
+
+    @property
+    def own(self) -> ZoneInfo:
+        """The clock the owner lives by now."""
+        return self.clock or self.zone
+
+    @property
+    def home(self) -> ZoneInfo:
+        """The zone proper."""
+        return self.away_from or self.zone
 
 
 async def here(call: Call, source: Source, asked: str | None) -> Here:
@@ -30,7 +57,7 @@ async def here(call: Call, source: Source, asked: str | None) -> Here:
         BadRequest: `asked` names no zone.
     """
     zone = zone_named(asked) if asked else call.service.timezone or await source.timezone(call.caller)
-    return at(call, zone)
+    return replace(at(call, zone), named=bool(asked))
 
 
 def at(call: Call, zone: ZoneInfo | None) -> Here:

@@ -9,6 +9,7 @@ from app.sources.base import Collection, DateRange, Fetched, Record, Source
 from app.tools.caveats.absence import CONCLUDE, empty, gaps, without_record
 from app.tools.caveats.circumstances import OFF, Beside, days_there, told, unworn, without_score
 from app.tools.caveats.evidence import NOT_WORN, Evidence
+from app.tools.caveats.partial import PARTIAL, partial
 from app.tools.dates.spans import Span
 from app.tools.dates.zones import Here
 from app.tools.query.fitting import LEAST_CHARS, TooLarge, by_day, fit
@@ -18,6 +19,7 @@ from app.tools.records.placing import day_of, end_day_of
 from app.tools.records.shaping import Shape
 from app.tools.rendering import Answer, written
 
+RECENT = timedelta(days=2)  # what is older changes no more, and was synced long ago
 LARGE_CHARS = 40_000  # about 10,000 tokens: worth a word to the model
 
 
@@ -129,6 +131,7 @@ def answer(
         *_ignored(question, shape, records, delivered.get("ignored_fields")),
         *about,
         *collection.notes,
+        *_recent(question, records),
     ]
     if (chars := len(written({**said, "data": data}))) > LARGE_CHARS:
         said["large_response"] = f"{chars} characters. Smaller with fewer days, or {', or '.join(_smaller(shape))}."
@@ -158,8 +161,8 @@ def _circumstances(
     if span is None:
         return {}, ()
     last = span.end if cut is None else max(span.start, min(cut, span.end))
-    days = DateRange(span.start, last, question.here.zone)
-    known, notes = told(collection, records, question.beside, days)
+    days = DateRange(span.start, last, question.here.home)
+    known, notes = told(collection, records, question.beside, days, counted_by=question.here.zone)
     if question.evidence is not None and (absent := missing(question, records, last=span.end if cut is None else cut)):
         about, more = gaps(collection, absent, question.evidence)
         known |= about
@@ -167,11 +170,36 @@ def _circumstances(
     if off := unworn(records, collection):
         notes = (*notes, f"On {', '.join(off)} {OFF}")
     if scoreless := without_score(records, collection, today=question.here.today, asked=shape.fields):
-        known["missing"] = {"score": scoreless}
+        known["missing"] = {collection.value_field: scoreless}
         notes = (*notes, *(CONCLUDE[word] for word in scoreless if word != NOT_WORN))
+    if unfinished := _unfinished(question, records, days):
+        known["partial"] = unfinished
+        notes = (PARTIAL, *notes)
     if question.held_back:
         known["held_back"] = question.held_back
     return known, tuple(dict.fromkeys(notes))
+
+
+def _unfinished(question: Question, records: Sequence[Record], days: DateRange) -> dict[str, str]:
+    """Return the days delivered that are only partly there."""
+    span, zone = question.span, question.here.zone
+    if question.source.synthetic or span is None:
+        return {}
+    return partial(
+        question.collection,
+        records,
+        DateRange(days.start, days.end, zone),
+        today=question.here.today,
+        newest=question.beside.newest,
+        until=span.until,
+    )
+
+
+def _recent(question: Question, records: Sequence[Record]) -> tuple[str, ...]:
+    """Return what is to be said only where the last few days are in question."""
+    days = [day_of(record, question.collection, question.here.zone) for record in records]
+    last = question.span.end if question.span else max((day for day in days if day), default=date.min)
+    return question.collection.recent_notes if last >= question.here.today - RECENT else ()
 
 
 def missing(question: Question, records: Sequence[Record], *, last: date) -> list[date]:

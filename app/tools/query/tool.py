@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Literal, TypeVar, cast
 
@@ -12,14 +12,15 @@ from app.errors import BadRequest
 from app.sources.base import Collection, DateKind, DateRange, Fetched, Record, Source
 from app.tools.arguments import Given, choice, flag, names, text
 from app.tools.calling import Call, Definition
-from app.tools.caveats.circumstances import Beside, beside, clock_of, days_there, told
+from app.tools.caveats.circumstances import SAMPLES, Beside, beside, clock_of, days_there, told
 from app.tools.caveats.inquiry import LOOK_DAYS, Known, gather
 from app.tools.dates.clocks import stamps
-from app.tools.dates.spans import Span, span
-from app.tools.dates.words import LAST_NIGHT
+from app.tools.dates.owners import SLEEP, counted_by_clock, owners
+from app.tools.dates.spans import Span, lies_ahead, span
 from app.tools.dates.zones import Here, here
 from app.tools.query.answering import Question, answer, fitted, missing
 from app.tools.query.fetching import as_far_as_it_fits, between, newest, whole, whole_days
+from app.tools.query.last_night import last_night, means_last_night
 from app.tools.records.buckets import RESOLUTIONS, measured, samples_in
 from app.tools.records.placing import by_day, day_of, stamp
 from app.tools.records.shaping import Shape
@@ -70,7 +71,8 @@ async def run(call: Call, given: Given) -> Answer:
     question = _read(call, given, source, collection, place)
     if given[LATEST]:
         return await _newest(call, question)
-    span = question.span
+    question = await _by_the_owners_clock(call, given, question)
+    place, span = question.here, question.span
     if span is not None and span.start > place.today + GRACE:
         return fitted(question, None, ())
     fetched, rest_after, circumstances = await _asked(call, question, piecewise=given[RESOLUTION] is not None)
@@ -83,7 +85,7 @@ async def run(call: Call, given: Given) -> Answer:
         days = [day for day in days if not isinstance(reached, str) or day <= date.fromisoformat(reached)]
     if days:
         now = datetime.fromtimestamp(call.service.now(), place.zone)
-        known = _known(came, circumstances)
+        known = _known(came, circumstances, days)
         evidence = await gather(call.caller, source, collection, days, here=place, now=now, known=known)
         question = replace(came.question, evidence=evidence)
         fit_it = partial(fitted, question, fetched, came.records, rest_after=came.rest_after)
@@ -106,7 +108,16 @@ async def _asked(call: Call, question: Question, *, piecewise: bool) -> tuple[Fe
     circumstances: list[Beside] = []
 
     async def look_beside() -> None:
-        circumstances.append(await beside(call.caller, question.source, question.collection, days))
+        circumstances.append(
+            await beside(
+                call.caller,
+                question.source,
+                question.collection,
+                days,
+                today=question.here.today,
+                nights=question.here.nights,
+            )
+        )
 
     failure: Exception | None = None
     rest_after = None
@@ -141,6 +152,10 @@ def _sorted_out(question: Question, fetched: Fetched, rest_after: date | None, c
     held_back = samples_in(came) - samples_in(records)
     there = days_there(records, question.collection, question.here.zone) if question.collection.dense else None
     question = replace(question, beside=circumstances, held_back=held_back, days_there=there)
+    if question.span is not None and question.span.end > (today := question.here.today):
+        days = days_there(records, question.collection, question.here.zone) if there is None else there
+        if any(day > today for day in days):  # by another clock than the one asked for it was that day already
+            question = replace(question, notes=tuple(note for note in question.notes if note != lies_ahead(today)))
     return _Came(question, records, whole_until if whole_until is not None else rest_after)
 
 
@@ -155,16 +170,23 @@ def _unexplained(came: _Came, fetched: Fetched) -> list[date]:
     return [span.start + timedelta(days=n) for n in range(days)] if fetched.complete else []
 
 
-def _known(came: _Came, circumstances: Beside) -> Known:
+def _known(came: _Came, circumstances: Beside, days: Sequence[date]) -> Known:
     """Return what is known already of nights, clocks and rings."""
     collection, zone = came.question.collection, came.question.here.zone
+    near = came.question.here.nights
     known = Known(rings=circumstances.rings)
+    if not collection.dense or collection.name == SAMPLES:
+        known.newest = circumstances.newest
     if collection.dense:
         known.stamps = ()  # its days are the answer's, whatever the owner's clock
     elif collection.clock_field and came.records:
         known.stamps = [at for _, at in stamps(came.records, collection)]
         if collection.date_kind is DateKind.WAKE_DAY:
             known.nights = by_day(came.records, collection, zone)
+    elif near is not None and (around := near.of(days[0] - GRACE, days[-1] + GRACE)) is not None:
+        sleep = came.question.source.collections[SLEEP]
+        known.nights = by_day(around, sleep, zone)
+        known.stamps = [at for _, at in stamps(around, sleep)]
     return known
 
 
@@ -193,6 +215,37 @@ def _read(call: Call, given: Given, source: Source, collection: Collection, plac
     )
 
 
+async def _by_the_owners_clock(call: Call, given: Given, question: Question) -> Question:
+    """Read the question anew by the owner's own clock and nights, if what it means depends on them."""
+    source, collection, place = question.source, question.collection, question.here
+    if question.span is None or source.synthetic or question.span.start > place.today + GRACE:
+        return question
+    hours_of_night = collection.dense and means_last_night((given[DAY], given[START], given[END]))
+    if not hours_of_night and (place.named or not _depends_on_today(given, question)):
+        return question
+    place = await owners(call, source, collection, place)
+    if place.clock is None and not hours_of_night:
+        return replace(question, here=place)
+    if collection.dense:
+        counted = _read(call, given, source, collection, counted_by_clock(place))
+        if counted.span is not None and counted.span.end >= place.today - GRACE:
+            return counted
+    return _read(call, given, source, collection, place)
+
+
+def _depends_on_today(given: Given, question: Question) -> bool:
+    """Say whether a question is read otherwise, or reaches to days that may lie ahead, where it is another day."""
+    place, span = question.here, question.span
+    if span is None or span.end >= place.today - GRACE:
+        return True
+    try:
+        near = [replace(place, today=place.today + shift) for shift in (-GRACE, GRACE)]
+        others = [_dates(given, question.collection, there)[0] for there in near]
+    except BadRequest:
+        return True
+    return any(other != replace(span, notes=other.notes) for other in others if other is not None)
+
+
 def _dates(given: Given, collection: Collection, place: Here) -> tuple[Span | None, tuple[str, ...]]:
     """Return the days asked for, if the collection and the question have any, and what to say about them."""
     dates = (given[START], given[END], given[DAY])
@@ -209,8 +262,8 @@ def _dates(given: Given, collection: Collection, place: Here) -> tuple[Span | No
     if collection.date_kind is DateKind.UNDATED:
         note = f"{collection.qualified} is not filed by days: dates were not applied, this is all of it."
         return None, (note,) if any(dates) else ()
-    if any(word and " ".join(word.casefold().replace("_", " ").split()) == LAST_NIGHT for word in dates):
-        return _last_night(collection, place, dates)
+    if means_last_night(dates):
+        return last_night(collection, place, dates)
     asked = span(
         *dates,
         today=place.today,
@@ -226,23 +279,6 @@ def _dates(given: Given, collection: Collection, place: Here) -> tuple[Span | No
     return replace(asked, since=None, until=None), (note, *asked.notes)
 
 
-def _last_night(
-    collection: Collection, place: Here, dates: tuple[str | None, ...]
-) -> tuple[Span | None, tuple[str, ...]]:
-    """Read `last night`: the wake day for nights, the hours for samples; nothing else is filed by nights."""
-    if sum(word is not None for word in dates) > 1:
-        raise BadRequest("last night stands alone: give day=last night, without start and end.")
-    today = place.today
-    if collection.date_kind is DateKind.WAKE_DAY:
-        return Span(today, today), (f"Last night is filed under the day it ended, {today}.",)
-    if not collection.dense:
-        raise BadRequest(f"{collection.qualified} is not filed by nights: say today ({today}) or yesterday.")
-    evening = datetime.combine(today - timedelta(days=1), time(18), place.zone)
-    noon = datetime.combine(today, time(12), place.zone)
-    note = "Last night was read as 18:00 to 12:00; when the owner slept is in sleep."
-    return Span(today - timedelta(days=1), today, evening, noon), (note,)
-
-
 def _can_bucket(shape: Shape) -> bool:
     try:
         measured(shape.collection, shape.fields)
@@ -255,20 +291,24 @@ async def _newest(call: Call, question: Question) -> Answer:
     collection, place = question.collection, question.here
     fetched, looked = await newest(call, question)
     records = fetched.records[-1:]
-    day = day_of(records[0], collection, place.zone) if records else None
     known: Answer = {}
     notes: tuple[str, ...] = ()
+    if records and not place.named and not question.source.synthetic:
+        place = await owners(call, question.source, collection, place)
+        place = counted_by_clock(place) if collection.dense else place
+    day = day_of(records[0], collection, place.zone) if records else None
     if not records and looked is not None:
         notes = (f"Nothing was found back to {looked.start}; older records would need start and end.",)
     elif day is not None and not collection.dense:
         known, notes = told(collection, records, Beside(), DateRange(day, day, place.zone))
     elif records and (at := stamp(records[0], collection)) is not None and not question.source.synthetic:
-        known, notes = await clock_of(call.caller, question.source, at, place.zone)
-    question = replace(question, notes=(*notes, *question.notes))
+        known, notes = await clock_of(call.caller, question.source, at, place)
+    question = replace(question, here=place, notes=(*notes, *place.notes))
     said = answer(question, question.shapes[0], fetched, records)
     data = said.pop("data")
     if day is not None:
-        said |= {"start": day.isoformat(), "end": day.isoformat(), "age_days": (place.today - day).days}
+        age_days = max(0, (place.today - day).days)  # a nap of this evening is filed under tomorrow
+        said |= {"start": day.isoformat(), "end": day.isoformat(), "age_days": age_days}
     elif looked is not None:
         said |= {"start": looked.start.isoformat(), "end": place.today.isoformat()}
     return {**said, **known, "data": data}

@@ -26,6 +26,14 @@ def goes_with(collection: Collection) -> frozenset[str]:
     return always_asked(collection) - left_out
 
 
+def time_base(names: Sequence[str], collection: Collection) -> tuple[str, ...]:
+    """Return what samples asked for alone are placed in time by: `hrv.interval` and `hrv.timestamp` for `hrv.items`."""
+    alone = [top(name) for name in names if name.endswith(".items") and top(name) in collection.series]
+    known = {field.name for field in collection.fields}
+    wanted = (f"{series}.{part}" for series in alone if series not in names for part in ("interval", "timestamp"))
+    return tuple(dict.fromkeys(name for name in wanted if name in known and name not in names))
+
+
 def top(name: str) -> str:
     """`contributors` of `contributors.deep_sleep`."""
     return name.partition(".")[0]

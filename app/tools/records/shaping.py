@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from app.sources.base import Collection, Record
 from app.tools.arguments import near
 from app.tools.records.buckets import BY_TIME, bucketed, measured, samples_in
-from app.tools.records.fields import always_asked, goes_with, has, known_names, samples, select, top
+from app.tools.records.fields import always_asked, goes_with, has, known_names, samples, select, time_base, top
 from app.tools.records.provenance import provenance, unit_of
 from app.tools.records.tables import GUARD, table
 from app.tools.rendering import Answer
@@ -61,9 +61,11 @@ class Shape:
             return self._buckets(records, said)
         chosen = list(records)
         if found:
-            chosen = [select(record, found, goes_with(self.collection)) for record in records]
+            based = time_base(found, self.collection)
+            chosen = [select(record, (*found, *based), goes_with(self.collection)) for record in records]
             asked = {top(name) for name in found}
-            if added := list(dict.fromkeys(name for record in chosen for name in record if name not in asked)):
+            added = list(dict.fromkeys(name for record in chosen for name in record if name not in asked))
+            if added := [*added, *based]:
                 said["fields_added"] = added
         if not self.full:
             chosen, left_out = _without_series(chosen, self.collection, asked={top(name) for name in found})

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from app.errors import VitalsError
 from app.sources.base import Collection, Fetched, Kind, Record
-from app.tools.caveats.evidence import INCOMPLETE, Evidence, refused, unscored
+from app.tools.caveats.evidence import INCOMPLETE, NO_NIGHT, NO_RECORD, Evidence, refused, unscored
 from app.tools.records.fields import goes_with
 from app.tools.records.nights import Night, night
 from app.tools.records.provenance import by_group, merged
@@ -31,15 +31,32 @@ class Part:
     name: str
     collection: Collection
     records: Mapping[date, Sequence[Record]]
-    newest: date | None
+    older: Mapping[date, Sequence[Record]]  # looked at for their age alone
     fetched: Fetched | None
     failure: VitalsError | None = None
     stamps: Sequence[datetime] = ()  # instants with the offsets they were recorded with
 
     def missing(self, days: Sequence[date]) -> list[date]:
-        """Return the days without a record, where nothing else explains it."""
+        """Return the days without a record, or with naps or rest but no night, where nothing else explains it."""
         readable = self.failure is None and self.fetched is not None and self.fetched.complete
-        return [day for day in days if readable and not self.records.get(day)]
+        return [day for day in days if readable and (not self.records.get(day) or self.only_naps(day))]
+
+    def only_naps(self, day: date) -> bool:
+        """Say whether a day has records of sleep, of which none is a night or will be one."""
+        found = self.records.get(day, ()) if self.name == NIGHT else ()
+        sorted_out = night(found)
+        return bool(found) and sorted_out.main is None and not sorted_out.in_progress
+
+    def newest(self, today: date) -> date | None:
+        """Return the newest day up to today with a record; of nights, with one that is over."""
+        return max(
+            (
+                day
+                for day, found in (*self.older.items(), *self.records.items())
+                if day <= today and (self.name != NIGHT or night(found).main is not None)
+            ),
+            default=None,
+        )
 
     def there(self, day: date) -> bool:
         """Say whether a day has what this part is about: a main sleep, or a score."""
@@ -99,15 +116,19 @@ class Writer:
         if part.name == NIGHT:
             if night(records).in_progress:
                 return "in_progress"
-            return "no_long_sleep" if records else self._looked_up(part, day)
+            return self._looked_up(part, day, NO_NIGHT if records else NO_RECORD)
         if not records:
             return self._looked_up(part, day)
-        return unscored(records[-1], day, self._today)
+        return self._told(unscored(records[-1], day, self._today))
 
-    def _looked_up(self, part: Part, day: date) -> str:
+    def _looked_up(self, part: Part, day: date, unknown: str = NO_RECORD) -> str:
+        """Return the word that evidence has, or the one for not knowing."""
         word, words = self._evidence.why(part.collection, day)
         if words is not None and words not in self.seen:
             self.seen.append(words)
+        return self._told(unknown if word == NO_RECORD else word)
+
+    def _told(self, word: str) -> str:
         if word not in self.words:
             self.words.append(word)
         return word

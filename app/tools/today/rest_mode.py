@@ -59,7 +59,8 @@ async def rest_mode(caller: Caller, source: Source, place: Here, days: int) -> R
     collection = source.collections.get(_NAME)
     if collection is None or source.synthetic:
         return RestMode()
-    asked = DateRange(place.today - timedelta(days=days), place.today, place.zone)
+    # A day more on either side: what day it is for the owner is not known yet.
+    asked = DateRange(place.today - timedelta(days=days + 1), place.today + timedelta(days=1), place.zone)
     fields = tuple(name for name in (*collection.day_fields, collection.end_day_field) if name)
     try:
         if collection.granted_by(await source.granted(caller)) is False:

@@ -5,7 +5,8 @@ newest record says how far back the data goes.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
 
 import anyio
 
@@ -15,10 +16,12 @@ from app.sources.base import Collection, DateRange, Progress, Record, Source
 from app.tools.arguments import Given, number, text
 from app.tools.calling import Call, Definition
 from app.tools.caveats.absence import CONCLUDE, unread
-from app.tools.caveats.circumstances import Beside, told
+from app.tools.caveats.circumstances import RING_DAYS, Beside, rings_of, told
 from app.tools.caveats.evidence import NO_RECORD, Evidence
 from app.tools.caveats.inquiry import Known, gather
+from app.tools.caveats.partial import PARTIAL
 from app.tools.dates.clocks import stamps
+from app.tools.dates.owners import by_clock
 from app.tools.dates.zones import Here, here
 from app.tools.progress import Together
 from app.tools.records.nights import night
@@ -32,6 +35,9 @@ MOST_SENTENCES = 5  # of evidence
 LOOK_BACK_DAYS = 60  # for the age of the newest record when the days asked for hold none
 
 DAYS = number("days", "Days before today to give as well.", low=0, high=31, default=7)
+_DAY = timedelta(days=1)
+_LATE = time(23, 30)  # samples may end that early without anything being wrong
+
 TIMEZONE = text("timezone", "IANA zone of the days; default the owner's.", example="Europe/Lisbon")
 
 _BEARABLE = (BadRequest, NotPermitted, MembershipRequired, SourceError)  # the other parts may still be there
@@ -49,6 +55,12 @@ _SCORES = (
     "minutes."
 )
 _NO_NEWEST = f"newest_record_age is null where {LOOK_BACK_DAYS} days held nothing, or could not be read."
+_NEWER_NIGHT = (
+    "A newer night is there, of {}, which is a day ahead by the timezone asked for: leave timezone out for it."
+)
+_ONLY_NAPS = "A day without main has no night, only naps or rest: its all_sleep_of_day is not how long that night was."
+_OPEN_APP = "Nights and scores come only after the owner opens the source's app."
+_NOT_OVER = "Today is not over: a nap may still add to all_sleep_of_day."
 _OLD_NIGHT = "newest_record_age.sleep is the newest night there is; it is not last night, which is missing."
 
 
@@ -69,11 +81,19 @@ async def run(call: Call, given: Given) -> Answer:
     async def ask_rest() -> None:
         resting.append(await rest_mode(call.caller, source, place, given[DAYS]))
 
+    rings = [Beside()]
+
+    async def ask_rings() -> None:
+        rings.append(await rings_of(call.caller, source))
+
     async with anyio.create_task_group() as group:
+        if given[DAYS] + 1 >= RING_DAYS:
+            group.start_soon(ask_rings)
         for name, (its_source, collection) in found.items():
             group.start_soon(ask, name, its_source, collection, told.part())
         group.start_soon(ask_rest)
     parts = {name: parts[name] for name in _PARTS}
+    place = by_clock(place, call.service.now(), parts[NIGHT].stamps)
     if failures := [part.failure for part in parts.values() if part.failure is not None]:
         grave = [failure for failure in failures if not isinstance(failure, _BEARABLE)]
         if grave or len(failures) == len(parts):
@@ -90,21 +110,20 @@ async def run(call: Call, given: Given) -> Answer:
 async def _ask(
     caller: Caller, source: Source, collection: Collection, name: str, place: Here, days: int, progress: Progress
 ) -> Part:
-    # A night that is going on may be filed under the day it will end.
-    ahead = 1 if name == NIGHT else 0
     try:
-        fetched = await source.fetch(caller, collection, _back(place, days, ahead=ahead), progress=progress)
+        fetched = await source.fetch(caller, collection, _around(place, days), progress=progress)
         records = by_day(fetched.records, collection, place.zone)
-        newest = _newest(name, records, place)
         known = [at for _, at in stamps(fetched.records, collection)]
-        if newest is None and fetched.complete:
+        part = Part(name, collection, records, {}, fetched, stamps=known)
+        last = place.today if place.named else place.today + _DAY
+        if part.newest(last) is None and fetched.complete:
             fields = Shape(collection, place.zone, fields=_LEAST[name]).at_source
-            older = await source.fetch(caller, collection, _back(place, LOOK_BACK_DAYS), fields=fields)
-            newest = _newest(name, by_day(older.records, collection, place.zone), place)
-            known += [at for _, at in stamps(older.records, collection)]
+            found = await source.fetch(caller, collection, _back(place, LOOK_BACK_DAYS), fields=fields)
+            part = replace(part, older=by_day(found.records, collection, place.zone))
+            known += [at for _, at in stamps(found.records, collection)]
     except VitalsError as failure:
-        return Part(name, collection, {}, None, None, failure)
-    return Part(name, collection, records, newest, fetched, stamps=known)
+        return Part(name, collection, {}, {}, None, failure)
+    return part
 
 
 async def _evidence(call: Call, source: Source, place: Here, parts: Mapping[str, Part], days: int) -> Evidence:
@@ -117,16 +136,16 @@ async def _evidence(call: Call, source: Source, place: Here, parts: Mapping[str,
     return await gather(call.caller, source, night_part.collection, missing, here=place, now=now, known=known)
 
 
-def _newest(name: str, records: Mapping[date, Sequence[Record]], place: Here) -> date | None:
-    """Return the newest day with a record; of nights, with one that is over."""
-    return max(
-        (day for day, found in records.items() if day <= place.today and (name != NIGHT or night(found).main)),
-        default=None,
-    )
+def _around(place: Here, days: int) -> DateRange:
+    """Return the days to ask for: by the owner's own clock today may be the day before or after that of the zone.
+
+    A night that is going on may be filed under the day on which it will end.
+    """
+    return DateRange(place.today - timedelta(days=days + 1), place.today + timedelta(days=1), place.zone)
 
 
-def _back(place: Here, days: int, *, ahead: int = 0) -> DateRange:
-    return DateRange(place.today - timedelta(days=days), place.today + timedelta(days=ahead), place.zone)
+def _back(place: Here, days: int) -> DateRange:
+    return DateRange(place.today - timedelta(days=days), place.today, place.zone)
 
 
 def _answer(
@@ -152,7 +171,8 @@ def _answer(
     writer = Writer(parts, evidence)
     before = [writer.day(place.today - timedelta(days=back)) for back in range(days, 0, -1)]
     today = writer.today()
-    answer: Answer = {"today": place.today.isoformat(), "now": evidence.now.isoformat(timespec="minutes")}
+    now = evidence.now.astimezone(place.own)
+    answer: Answer = {"today": place.today.isoformat(), "now": now.isoformat(timespec="minutes")}
     whole = all(part.fetched and part.fetched.complete for part in parts.values())
     answer |= {"timezone": place.zone.key, "complete": whole and not cut}
     if cut:
@@ -160,16 +180,18 @@ def _answer(
     if synthetic:
         answer["synthetic"] = True
     answer |= today
+    if partly := _partly(evidence, [place.today - timedelta(days=back) for back in range(days, -1, -1)]):
+        answer["partial"] = partly
     if writer.seen:
         answer["evidence"] = writer.seen[-MOST_SENTENCES:]
     if going_on := _going_on(parts[NIGHT], place):
         answer["in_progress"] = {name: going_on.get(name) for name in ("day", "bedtime_start")}
     answer["newest_record_age"] = {
-        plain_name(name): _age(part.newest, place.today) if part.newest else None for name, part in parts.items()
+        plain_name(name): _age(part.newest(place.today), place.today) for name, part in parts.items()
     }
     rested, about_rest = resting.told(place.today - timedelta(days=days), place.today)
     answer |= rested
-    notes = [*place.notes, *([_CHOSEN, _SCORES] if writer.units else ())]
+    notes = [*place.notes, *((PARTIAL,) if partly else ()), _NOT_OVER, *([_CHOSEN, _SCORES] if writer.units else ())]
     if going_on:
         notes.append("A night is in progress; it counts nowhere until it is over.")
     nights = [
@@ -180,12 +202,15 @@ def _answer(
     notes += [*about_rest, *_elsewhere(evidence), *about, *(CONCLUDE[word] for word in writer.words)]
     if NO_RECORD in writer.words:
         notes += unread(parts[READINESS].collection, evidence)
+    notes += _of_missing(parts[NIGHT], [place.today - timedelta(days=back) for back in range(days + 1)], today)
     if cut:
         notes.append(f"The {cut} oldest of the days asked for do not fit: ask health_query for them.")
-    if any(part.newest is None for part in parts.values()):
+    if any(part.newest(place.today) is None for part in parts.values()):
         notes.append(_NO_NEWEST)
-    if parts[NIGHT].newest is not None and not parts[NIGHT].there(place.today):
+    if parts[NIGHT].newest(place.today) is not None and not parts[NIGHT].there(place.today):
         notes.append(_OLD_NIGHT)
+    if newer := [day for day in parts[NIGHT].records if day > place.today and parts[NIGHT].there(day)]:
+        notes.append(_NEWER_NIGHT.format(max(newer)))
     answer["collections"] = {plain_name(name): part.collection.qualified for name, part in parts.items()}
     answer["units"] = writer.units
     answer |= writer.marks
@@ -194,12 +219,30 @@ def _answer(
     return answer
 
 
-def _age(newest: date, today: date) -> Answer:
-    return {"day": newest.isoformat(), "days_ago": (today - newest).days}
+def _of_missing(nights: Part, days: Sequence[date], today: Answer) -> list[str]:
+    """Say what not to conclude from days without a night, and what may still bring it."""
+    absent = today.get("missing")
+    waiting = isinstance(absent, dict) and NO_RECORD in absent.values()
+    return [*([_ONLY_NAPS] if any(map(nights.only_naps, days)) else ()), *([_OPEN_APP] if waiting else ())]
+
+
+def _partly(evidence: Evidence, days: Sequence[date]) -> dict[str, str]:
+    """Return the days before today that the source knows in part alone, where evidence had to be looked for."""
+    clock = evidence.here.own
+    newest = evidence.newest.astimezone(clock) if evidence.newest else None
+    if newest is None or newest.date() >= evidence.here.today or newest.date() not in days:
+        return {}
+    return {str(newest.date()): f"newest sample {newest:%H:%M}"} if newest.time() < _LATE else {}
+
+
+def _age(newest: date | None, today: date) -> Answer | None:
+    return None if newest is None else {"day": newest.isoformat(), "days_ago": (today - newest).days}
 
 
 def _elsewhere(evidence: Evidence) -> list[str]:
-    """Say what time it is by the clock of the newest night, where that is another than the answer's."""
+    """Say what time it is by the clock of the newest night, where the question named another zone."""
+    if not evidence.here.named:
+        return []  # then now is by that clock, and it is said
     there = evidence.now.astimezone(evidence.clocks.at(evidence.now)) if evidence.clocks else evidence.now
     if there.utcoffset() == evidence.now.utcoffset():
         return []
