@@ -140,3 +140,29 @@ def _faults(path: Path) -> Iterator[str]:
                 names |= {str(key.value) for key in keyword.value.keys if isinstance(key, ast.Constant)}
         for name in sorted(str(name) for name in names if name not in logs.FIELDS):
             yield f"{place}: {name} is not a listed field"
+
+
+@pytest.mark.parametrize(
+    ("text", "event"),
+    [
+        ("Invalid HTTP request received.", "client_sent_no_valid_http"),
+        ("Child process [7] failed to start, stopping the parent process.", "process_did_not_start"),
+        ("a canary of another text", "library_log"),
+    ],
+)
+def test_what_the_server_says_often_has_a_name_of_its_own(
+    text: str, event: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    try:
+        logs.configure(style="json")
+        logging.getLogger("uvicorn.error").warning(text)
+    finally:
+        root.handlers[:], root.level = before
+        logging.captureWarnings(capture=False)
+        structlog.reset_defaults()
+
+    written = capsys.readouterr().err
+    assert f'"event":"{event}"' in written
+    assert "canary" not in written
