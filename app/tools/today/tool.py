@@ -101,7 +101,7 @@ async def run(call: Call, given: Given) -> Answer:
     evidence = await _evidence(call, source, place, parts, given[DAYS])
     synthetic = any(its_source.synthetic for its_source, _ in found.values())
     for days in range(given[DAYS], -1, -1):
-        answer = _answer(parts, evidence, resting[0], days, cut=given[DAYS] - days, synthetic=synthetic)
+        answer = _answer(parts, evidence, resting[0], rings[-1], days, cut=given[DAYS] - days, synthetic=synthetic)
         if len(written(answer)) <= call.service.answer_max_chars:
             break
     return answer
@@ -152,6 +152,7 @@ def _answer(
     parts: Mapping[str, Part],
     evidence: Evidence,
     resting: RestMode,
+    rings: Beside,
     days: int,
     *,
     cut: int = 0,
@@ -163,6 +164,7 @@ def _answer(
         parts: What came.
         evidence: Why some of it did not; also the owner's zone and clock.
         resting: When rest mode was on.
+        rings: Which rings there were.
         days: How many days before today to give.
         cut: How many more were asked for and do not fit.
         synthetic: Whether it is sample data.
@@ -197,7 +199,7 @@ def _answer(
     nights = [
         one for back in range(days, -1, -1) for one in parts[NIGHT].records.get(place.today - timedelta(back), ())
     ]
-    known, about = told(parts[NIGHT].collection, nights, Beside(), _back(place, days))
+    known, about = told(parts[NIGHT].collection, nights, rings, _back(place, days))
     answer |= known
     notes += [*about_rest, *_elsewhere(evidence), *about, *(CONCLUDE[word] for word in writer.words)]
     if NO_RECORD in writer.words:

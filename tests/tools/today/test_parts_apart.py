@@ -3,11 +3,18 @@
 import pytest
 
 from app.errors import BadRequest, SourceChanged, SourceUnreachable, VitalsError
+from app.sources.base import Record
 from tests.tools.fakes import Connector, FakeSource, sleep
 
 pytestmark = pytest.mark.anyio
 
-MARK = {"id": "m", "day": "2026-03-10", "score": 81, "contributors": {}, "timestamp": "2026-03-10T00:00:00+00:00"}
+MARK: Record = {
+    "id": "m",
+    "day": "2026-03-10",
+    "score": 81,
+    "contributors": {},
+    "timestamp": "2026-03-10T00:00:00+00:00",
+}
 
 
 @pytest.mark.parametrize(
@@ -32,3 +39,18 @@ async def test_if_no_part_can_be_read_the_call_is_refused() -> None:
     source = FakeSource(failing=dict.fromkeys(("sleep", "daily_sleep", "daily_readiness"), refused))
 
     assert "HTTP 426" in await Connector(source).refused("health_today")
+
+
+@pytest.mark.parametrize(("days", "told"), [(1, True), (0, False)])
+async def test_a_ring_that_was_changed_between_the_days_is_told(days: int, told: bool) -> None:
+    rings: list[Record] = [
+        {"id": "a", "hardware_type": "gen3", "set_up_at": "2025-01-01T10:00:00Z"},
+        {"id": "b", "hardware_type": "gen4", "set_up_at": "2026-03-10T09:00:00Z"},
+    ]
+    source = FakeSource({"sleep": [sleep("2026-03-09"), sleep("2026-03-10")], "ring_configuration": rings})
+
+    answer = await Connector(source).ask("health_today", days=days)
+
+    changes = [{"day": "2026-03-10", "from": "gen3", "to": "gen4"}] if told else None
+    assert answer.get("ring_changes") == changes
+    assert any("not the same instrument" in note for note in answer["notes"]) is told
