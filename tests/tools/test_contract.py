@@ -8,6 +8,8 @@ from mcp.client import Client
 from mcp_types import Tool
 
 from app.sources.oura.catalog import COLLECTIONS
+from app.tools.about.reference import ABOUT
+from app.tools.caveats import evidence
 from tests.tools.fakes import Connector, FakeSource
 
 pytestmark = pytest.mark.anyio
@@ -67,7 +69,7 @@ async def test_the_list_and_the_instructions_are_short(chatgpt: bool) -> None:
         [t.model_dump(mode="json", by_alias=True, exclude_none=True) for t in tools], separators=(",", ":")
     )
     assert instructions
-    assert len(body) + len(instructions) <= 12_000
+    assert len(body) + len(instructions) <= (12_000 if chatgpt else 7_000)
 
 
 async def test_a_model_learns_the_usual_collections_without_asking() -> None:
@@ -85,3 +87,11 @@ async def test_a_model_learns_the_usual_collections_without_asking() -> None:
         "enhanced_tag",
     }
     assert set(re.findall(r"\b[a-z]+_[a-z0-9_]+\b", said)) <= {*COLLECTIONS, "health_catalog"}
+
+
+async def test_every_word_for_what_is_missing_is_explained_in_one_line() -> None:
+    words = {value for name, value in vars(evidence).items() if name.isupper() and isinstance(value, str)}
+    words = {word for word in words if re.fullmatch(r"[a-z]+(_[a-z]+)+|incomplete", word)}
+
+    assert len(words) >= 12
+    assert {word for word in {*words, "no_long_sleep", "in_progress"} if f"`{word}`" not in ABOUT} == set()

@@ -19,7 +19,8 @@ may read.
 
 Days are the owner's own, in the owner's time zone; a range includes its first and its last day.
 
-- A night belongs to the day on which the owner woke up. "Last night" is filed under today.
+- A night belongs to the day on which the owner woke up. "Last night" is filed under today. A day may have several
+  records of `sleep`: the night is the longest long_sleep, the others are naps or rest.
 - An activity day runs from 04:00 to 04:00 and has the name of its first date; today's is unfinished.
 - Heart rate and other streams of samples are counted to the day of the timezone asked for, although their
   timestamps are in UTC.
@@ -37,6 +38,21 @@ Days are the owner's own, in the owner's time zone; a range includes its first a
 
 - Missing is unknown. A day without a record is not a day of nothing: the ring may not have been worn, not have synced
   yet, or not be allowed to be read. An answer gives the reason where it is known. Null is never zero.
+- The reasons, a word each:
+  - `not_worn`: the ring was off.
+  - `not_synced_yet`: it may be recorded; the owner opens the maker's app, then it comes.
+  - `not_computed_yet`: the record is there or its night is, but not yet what is computed from it.
+  - `not_over_yet`, `in_progress`: the night has not ended.
+  - `no_long_sleep`: only naps or rest were recorded; they are not the night.
+  - `no_score`, `no_value`: a record without its score or value; why is not known.
+  - `before_first_ring`: no ring had been set up yet.
+  - `no_record`: none is there, and why is not known.
+  - `not_looked_up`: too far back to look for a reason; `in_future`: the day lies ahead.
+  - `not_permitted`: the owner did not allow it; `no_membership`: the maker refuses without one.
+  - `ring_lacks_it`: that ring does not measure it.
+  - `incomplete`: not read to the end; `not_read`: not read at all. Neither says whether there are records.
+- Today and yesterday may be incomplete until the ring has synced: do not compare them with whole days.
+- `mean_by_time` of an hour or a day counts each five minutes once; `mean` counts samples, most of them in workouts.
 - `complete: false` or `truncated`: something is left out. Say so, or ask for the rest from the day after
   `continue_from`.
 - `units` names kind and unit of every number delivered. `unknown` there means: not known to this connector.

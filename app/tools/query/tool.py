@@ -319,7 +319,8 @@ QUERY = Definition(
     title="Read health records",
     description=(
         "Read the records of one collection for a range of days, both ends included, in the owner's time zone. "
-        "Without dates: the last 7 days (streams of samples: yesterday and today). The answer gives complete "
+        "Without dates: the last 7 days (streams of samples: yesterday and today); start alone runs to today, end "
+        "alone covers the 7 days up to it. On a journey timezone may name another place. The answer gives complete "
         "(true: all that the source holds of these days is here), and units with the kind of every number: a score is "
         "1-100, not a measurement. When truncated, ask again from the "
         "day after continue_from. trimmed counts neighbours outside the range. No record means unknown, not zero."
