@@ -12,6 +12,7 @@ _C, _S, _P = "tests/cases/test_c.py::", "tests/cases/test_s.py::", "tests/cases/
 _GAPS: Final = "tests/cases/test_d_gaps.py::"
 _D_VALUES: Final = "tests/cases/test_d_values.py::"
 _D_WORDS: Final = "tests/cases/test_d_words.py::"
+_PARTIAL: Final = "tests/cases/test_d_partial.py::"
 _FLOODS: Final = "tests/attacks/test_floods.py::"
 _BROWSER: Final = "tests/signin/test_browser.py::"
 _CALLBACK: Final = "tests/signin/test_callback.py::"
@@ -83,6 +84,20 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "D19": (_D_VALUES + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
     "D20": (_D_VALUES + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
     "D22": (
+        _PARTIAL + "test_a_day_synced_in_part_says_so_in_every_collection_and_form",
+        _PARTIAL + "test_the_times_of_the_record_tell_how_much_of_the_day_there_is_and_go_out_only_if_asked_for",
+        _PARTIAL + "test_today_is_unfinished_in_all_that_grows_and_a_whole_day_is_not",
+        _PARTIAL + "test_where_the_newest_sample_cannot_be_read_the_last_days_are_not_known_to_be_whole",
+        _PARTIAL + "test_a_day_shortened_by_a_journey_is_no_day_like_others",
+        _PARTIAL + "test_what_the_ring_makes_waits_for_a_sync_before_none_is_said_to_be",
+        _PARTIAL + "test_of_what_the_owner_writes_down_it_is_said_that_none_was_noted",
+        _PARTIAL + "test_unworn_hours_go_before_the_silence_of_samples",
+        _PARTIAL + "test_naps_or_rest_alone_are_no_night_and_their_total_is_not_its",
+        _PARTIAL + "test_health_today_says_that_today_is_not_over_and_which_day_was_synced_in_part",
+        _PARTIAL + "test_before_the_first_ring_is_said_as_such_in_all_that_it_measures",
+        _PARTIAL + "test_what_bears_on_the_last_days_alone_is_said_of_them_alone",
+        _PARTIAL + "test_samples_asked_for_alone_keep_what_places_them_in_time",
+        _PARTIAL + "test_an_empty_value_is_missing_for_a_reason",
         _ABSENCE + "test_d22_not_worn_comes_from_the_non_wear_time_in_all_collections",
         _ABSENCE + "test_d22_not_synced_comes_from_the_newest_sample_in_all_collections",
         _ABSENCE + "test_d22_days_after_the_newest_sample_are_unsynced_and_days_before_it_are_not",

@@ -224,7 +224,8 @@ async def test_a_day_without_the_ring_says_so_once() -> None:
     (line,) = [line for line in page["text"].splitlines() if line.startswith("- not_worn (")]
     assert "24 h" in line
     assert "oura.daily_stress" in line
-    assert "oura.workout: no_record" in page["metadata"]["missing"]
+    assert "oura.workout: not_worn" in page["metadata"]["missing"]
+    assert "oura.enhanced_tag: no_record" in page["metadata"]["missing"]
 
 
 async def test_a_page_has_the_words_and_the_conclusions_of_every_other_answer() -> None:
@@ -239,7 +240,7 @@ async def test_a_page_has_the_words_and_the_conclusions_of_every_other_answer() 
     missing = dict(entry.split(": ") for entry in page["metadata"]["missing"].split(", "))
     query = await asked.ask("health_query", collection="daily_stress", day="2026-03-08")
     scores = await asked.ask("health_query", collection="daily_sleep", day="2026-03-08")
-    entered = await asked.ask("health_query", collection="session", day="2026-03-08")
+    entered = await asked.ask("health_query", collection="enhanced_tag", day="2026-03-08")
 
     assert [missing["oura.daily_stress"]] == query["empty"]["reasons"] == ["not_worn"]
     assert [missing["oura.daily_sleep.score"]] == list(scores["missing"]["score"]) == ["no_score"]
