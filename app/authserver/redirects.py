@@ -110,6 +110,14 @@ def stays_on_this_computer(redirect_uri: str) -> bool:
     return redirect_uri == CURSOR_REDIRECT or urlsplit(redirect_uri).hostname in LOOPBACK_HOSTS
 
 
+def leads_here(redirect_uri: str, public_url: str) -> bool:
+    """Say whether a redirect URI leads to this server itself; on loopback under any of its names."""
+    there, here = urlsplit(redirect_uri), urlsplit(public_url)
+    same = there.hostname == here.hostname or {there.hostname, here.hostname} <= LOOPBACK_HOSTS
+    ports = {"https": 443, "http": 80}
+    return same and (there.port or ports.get(there.scheme)) == (here.port or ports.get(here.scheme))
+
+
 def success_location(request: Destination, code: str, issuer: str) -> str:
     """Return the address that hands the app its code, with `state` as it was sent and `iss` exactly once."""
     return _location(request, [("code", code)], issuer)

@@ -44,7 +44,10 @@ class Bearer:
             caller = await self.verify(token)
         except TokenInvalid as exc:
             log.info("token_refused", reason=exc.reason)
-            error, why = "invalid_token", "The access token is unknown, expired or for another resource."
+            error, why = (
+                "invalid_token",
+                "The access token is unknown, expired, for another resource, or ended by the owner; connect again.",
+            )
             await self._refuse(401, error, why, challenge=error)(scope, receive, send)
             return
         if READ_SCOPE not in caller.scopes:

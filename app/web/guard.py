@@ -37,15 +37,14 @@ class HostCheck:
     def __init__(self, app: ASGIApp, *, public_url: str) -> None:
         self.app = app
         self.hosts = known_hosts(public_url)
+        self.text = f"This service answers at {public_url} only."
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] == "http" and scope["path"] not in ANY_HOST_PATHS:
             hosts = Headers(scope=scope).getlist("host")
             if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
-                await problem(421, "misdirected_request", "This service answers under PUBLIC_URL only.")(
-                    scope, receive, send
-                )
+                await problem(421, "misdirected_request", self.text)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
@@ -123,9 +122,8 @@ class BodyLimit:
             if started:
                 raise
             # Closing tells a client that is still sending to stop.
-            await problem(413, "request_too_large", "The request is too large.", {"connection": "close"})(
-                scope, receive, send
-            )
+            text = f"The request is larger than {limit} bytes."
+            await problem(413, "request_too_large", text, {"connection": "close"})(scope, receive, send)
 
 
 def _exceeds(declared: str, limit: int) -> bool:

@@ -69,12 +69,18 @@ def app_rows(grants: Sequence[Grant], zone: str | None) -> list[AppRow]:
         AppRow(
             grant_id=grant.id,
             name=plain_name(grant.client_name) or "An app without a name",
-            goes_to=destination(grant.redirect_uri).name,
+            goes_to=_place(grant.redirect_uri),
             approved=moment(grant.created_at, zone),
             refreshed=None if grant.refreshed_at is None else moment(grant.refreshed_at, zone),
         )
         for grant in grants
     ]
+
+
+def _place(redirect_uri: str) -> str:
+    """Name where a result went; the reader may sit at another computer by now."""
+    goes_to = destination(redirect_uri)
+    return "the computer it was approved on" if goes_to.name == "this computer" else goes_to.name
 
 
 def moment(at: float, zone: str | None) -> str:

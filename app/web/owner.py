@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,9 +11,11 @@ from starlette.routing import BaseRoute, Route
 
 from app.authserver.issued.grants import Grants
 from app.authserver.owner.browser import from_own_page, go, read_form
+from app.authserver.owner.consent import plain_name
 from app.authserver.owner.leaving import disconnect
 from app.authserver.owner.session import OwnerSession
 from app.authserver.owner.zones import parse_zone
+from app.authserver.redirects import LOOPBACK_HOSTS
 from app.authserver.signin import CALLBACK_PATH, SignIn
 from app.errors import BadRequest
 from app.sources.oura.oauth import OuraOAuth
@@ -61,7 +64,10 @@ class OwnerPages:
     async def home(self, _request: Request) -> Response:
         """What this is, the address to paste, and how to connect each app."""
         return self.pages(
-            "home.html", mcp_url=f"{self.public_url}/mcp", redirect_uri=f"{self.public_url}{CALLBACK_PATH}"
+            "home.html",
+            mcp_url=f"{self.public_url}/mcp",
+            redirect_uri=f"{self.public_url}{CALLBACK_PATH}",
+            local=urlsplit(self.public_url).hostname in LOOPBACK_HOSTS,
         )
 
     async def privacy(self, _request: Request) -> Response:
@@ -87,7 +93,7 @@ class OwnerPages:
         """End the session of these pages; no app and no connection is touched."""
         session = await self.signin.sessions.current(request)
         if session is None:
-            return go("/connections")
+            return await self._too_late(request, "You were signed out already")
         try:
             await self._form(request, _SIGN_OUT, session.secret)
         except _NotAccepted as refused:
@@ -100,19 +106,23 @@ class OwnerPages:
         """End what one app was allowed."""
         session = await self.signin.sessions.current(request)
         if session is None:
-            return go("/connections")
+            return await self._too_late(request, "Nothing was ended")
         try:
             form = await self._form(request, _END_APP, session.secret, ("grant",))
         except _NotAccepted as refused:
             return refused.page
-        await self.grants.revoke(form.get("grant", ""), owner=session.owner)
-        return go("/connections")
+        grant = await self.grants.find(form.get("grant", ""))
+        ended = await self.grants.revoke(form.get("grant", ""), owner=session.owner)
+        name = plain_name(grant.client_name) if ended and grant is not None else ""
+        return await self._overview(
+            request, notice=f"Ended: {name or 'the app'} gets nothing any more." if ended else "It had ended already."
+        )
 
     async def leave(self, request: Request) -> Response:
         """End every app and the connection."""
         session = await self.signin.sessions.current(request)
         if session is None:
-            return go("/connections")
+            return await self._too_late(request, "Nothing was ended")
         try:
             await self._form(request, _DISCONNECT, session.secret)
         except _NotAccepted as refused:
@@ -120,7 +130,15 @@ class OwnerPages:
         left = await disconnect(session.owner, grants=self.grants, connections=self.connections, oauth=self.oauth)
         response = self.pages("left.html", left=left)
         await self.signin.sessions.end(response, session)
+        await self.signin.sessions.end_all(session.owner)  # those in other browsers
         return response
+
+    async def _too_late(self, request: Request, what: str) -> Response:
+        """Say that a button did nothing, since nobody is signed in; nothing of the form is looked at."""
+        notice = f"{what}: you are not signed in, or your 15 minutes were over."
+        if what.startswith("Nothing"):
+            notice += " Sign in again and press it once more."
+        return await self._overview(request, status=403, notice=notice)
 
     async def _form(
         self, request: Request, purpose: str, secret: str | None, covered: tuple[str, ...] = ()
@@ -147,9 +165,7 @@ class OwnerPages:
         values = [form.get(name, "") for name in covered]
         verdict = "bad" if secret is None else self.signin.tokens.check(form.get("csrf", ""), purpose, secret, values)
         if verdict == "bad":
-            raise _NotAccepted(
-                self._refuse("Your browser did not send our cookie back, or the page is another session's. Reload it.")
-            )
+            raise _NotAccepted(self._refuse("This page is too old, or from another browser."))
         if verdict == "expired":
             notice = "The page was more than ten minutes old, so nothing was done. Please do it once more."
             raise _NotAccepted(await self._overview(request, status=400, notice=notice))
@@ -188,4 +204,4 @@ class OwnerPages:
         }
 
     def _refuse(self, text: str, *, status: int = 403) -> Response:
-        return self.pages("message.html", status=status, title="Nothing was done", text=text)
+        return self.pages("message.html", status=status, title="Nothing was done", text=text, onward=True)

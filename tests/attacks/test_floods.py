@@ -289,3 +289,24 @@ def _forged() -> Mapping[str, str]:
 def _same(page: str) -> str:
     """Take out what differs at each look."""
     return re.sub(r'value="\d+\.[0-9a-f]{64}"', "", page)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"content-type": "text/plain"}, id="what a page may post without asking"),
+        pytest.param({"content-type": "application/json", "origin": "https://evil.example"}, id="foreign origin"),
+        pytest.param({"content-type": "application/json", "origin": "null"}, id="opaque origin"),
+        pytest.param({"content-type": "application/json", "sec-fetch-site": "cross-site"}, id="cross-site"),
+    ],
+)
+async def test_a_web_page_cannot_use_up_what_its_readers_address_may_register(
+    vitals: Vitals, headers: dict[str, str]
+) -> None:
+    http = coming_from(vitals, OWNER)
+    body = b'{"client_name": "x", "redirect_uris": ["https://evil.example/cb"]}'
+    for _ in range(REGISTRATION.each + 1):
+        answer = await http.post(f"{URL}/register", content=body, headers=headers)
+        assert answer.status_code in {400, 403}
+
+    assert (await register(http)).status_code == 201

@@ -126,10 +126,12 @@ def test_nor_is_such_an_address_the_name_of_an_app(address: str) -> None:
         check_client_id(address, loopback_host=None)
 
 
-async def test_our_own_callback_as_an_apps_redirect_leads_to_a_page_that_does_nothing(vitals: Vitals) -> None:
+async def test_this_server_itself_is_no_apps_redirect_and_a_code_of_ours_does_nothing_there(vitals: Vitals) -> None:
     """A code of ours sent to the address that takes Oura's codes, with a state of the attacker's."""
     http = vitals.http()
-    client = await client_id(http, f"{URL}/callback/oura/", REDIRECT)
+    for ours in (f"{URL}/callback/oura/", f"{URL}/connections/disconnect", f"{URL}:443/x"):
+        assert (await register(http, ours, REDIRECT)).json()["error"] == "invalid_redirect_uri"
+    client = await client_id(http)
     theirs = await sign_in(vitals, client)
     code = handed_over(theirs)["code"]
     exchanges = len(vitals.simulator.log)

@@ -255,7 +255,7 @@ async def test_c16_an_app_that_was_away_for_29_days_comes_back_and_the_page_show
 
     assert heading(browser.page) == "Your connections"
     assert "approved 10 March 2026, 13:00" in browser.page
-    assert "last refreshed 5 June 2026, 14:00" in browser.page
+    assert "last renewed 5 June 2026, 14:00" in browser.page
 
 
 async def test_c17_only_post_is_answered_and_cors_is_for_metadata_alone(tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ CONSENTED = (
         "Consent",
         "a second browser",
         CONSENT + "test_a_yes_from_another_browser_is_refused",
-        CALLBACK + "test_another_browser_cannot_finish_and_does_not_use_the_sign_in_up",
+        CALLBACK + "test_another_browser_cannot_finish_and_what_it_shows_is_of_no_use_to_who_began",
     ),
     _line(
         "Consent",

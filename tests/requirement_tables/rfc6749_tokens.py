@@ -239,7 +239,7 @@ LINES = (
         "10.12",
         "client",
         "as Oura's client: an answer counts only in the browser that asked",
-        CALLBACK + "test_another_browser_cannot_finish_and_does_not_use_the_sign_in_up",
+        CALLBACK + "test_another_browser_cannot_finish_and_what_it_shows_is_of_no_use_to_who_began",
         ADVISORIES + "test_cve_2026_27124_ghsa_rww4_4w9c_7733_only_the_browser_that_said_yes_finishes",
     ),
     _.shown(

@@ -34,7 +34,7 @@ LINES = (
         "2.1",
         "csrf",
         "as Oura's client: an answer that the browser did not ask for is refused",
-        CALLBACK + "test_another_browser_cannot_finish_and_does_not_use_the_sign_in_up",
+        CALLBACK + "test_another_browser_cannot_finish_and_what_it_shows_is_of_no_use_to_who_began",
     ),
     _.not_ours(
         "2.1",
@@ -56,7 +56,7 @@ LINES = (
         "state is bound to the browser, and an account that is not the owner's is refused, so an injected code "
         "gains a stranger nothing.",
         CALLBACK + "test_the_owners_address_at_another_oura_account_is_refused",
-        CALLBACK + "test_another_browser_cannot_finish_and_does_not_use_the_sign_in_up",
+        CALLBACK + "test_another_browser_cannot_finish_and_what_it_shows_is_of_no_use_to_who_began",
     ),
     _.shown(
         "2.1.1",
@@ -148,7 +148,7 @@ LINES = (
         "4.11.1",
         "client",
         "as Oura's client: no open redirector",
-        REDIRECTS + "test_our_own_callback_as_an_apps_redirect_leads_to_a_page_that_does_nothing",
+        REDIRECTS + "test_this_server_itself_is_no_apps_redirect_and_a_code_of_ours_does_nothing_there",
         CALLBACK + "test_an_unknown_state_is_400_without_an_exchange_and_the_process_lives",
     ),
     _.shown(

@@ -17,10 +17,9 @@ pytestmark = pytest.mark.anyio
 
 
 def back(page: httpx2.Response) -> dict[str, str]:
-    """Return what a page of refusal sends the app, by its link and by its refresh, which must agree."""
-    (link,) = re.findall(r'<a class="button" href="([^"]+)"', page.text)
-    (refresh,) = re.findall(r'http-equiv="refresh" content="10; url=([^"]+)"', page.text)
-    assert link == refresh
+    """Return what a page of refusal sends the app, by its link alone: anyone can register such an address."""
+    (link,) = re.findall(r'<a class="button plain" href="([^"]+)">Back to app\.test</a>', page.text)
+    assert "http-equiv" not in page.text
     address = html.unescape(link)
     assert address.startswith(REDIRECT + "?")
     return dict(parse_qsl(urlsplit(address).query))
@@ -84,7 +83,7 @@ async def test_a_state_older_than_ten_minutes_is_unknown(stage: Stage) -> None:
     assert stage.oura.exchanges == []
 
 
-async def test_another_browser_cannot_finish_and_does_not_use_the_sign_in_up(stage: Stage) -> None:
+async def test_another_browser_cannot_finish_and_what_it_shows_is_of_no_use_to_who_began(stage: Stage) -> None:
     attacker, victim = stage.browser(), stage.browser()
     state = await attacker.approve(await stage.params())
     await victim.get("/authorize", await stage.params())
@@ -94,8 +93,31 @@ async def test_another_browser_cannot_finish_and_does_not_use_the_sign_in_up(sta
         page = await browser.come_back(state, code)
         assert page.status_code == 403
         assert "another browser" in page.text
+    passed_on = await attacker.come_back(state, code)
+    assert passed_on.status_code == 400
+    assert "This sign-in has ended" in passed_on.text
     assert stage.oura.exchanges == []
-    assert (await attacker.come_back(state, code)).headers["location"].startswith(REDIRECT)
+
+
+async def test_a_sign_in_that_is_being_finished_is_not_ended_by_another_browser(stage: Stage) -> None:
+    browser = stage.browser()
+    state = await browser.approve(await stage.params())
+    code = stage.oura.code_for(OWNER)
+    await browser.come_back(state, code)
+
+    assert (await stage.browser().come_back(state, code)).status_code == 403
+    assert "Already connected" in (await browser.come_back(state, code)).text
+
+
+async def test_a_code_that_oura_takes_no_more_is_not_blamed_on_the_secret(stage: Stage) -> None:
+    stage.oura.refuses_exchange = (400, {"error": "invalid_grant"})
+    browser = stage.browser()
+    page = await browser.come_back(await browser.approve(await stage.params()), stage.oura.code_for(OWNER))
+
+    assert page.status_code == 400
+    assert "expired, or was used before" in page.text
+    assert "OURA_CLIENT_SECRET" not in page.text
+    assert back(page)["error"] == "server_error"
 
 
 async def test_a_reload_says_already_connected_and_exchanges_nothing(stage: Stage) -> None:

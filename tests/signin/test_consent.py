@@ -1,11 +1,13 @@
 """`/authorize`: what the page says, and whose yes counts."""
 
+import html
 import re
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from app.authserver.owner.consent import destination, plain_name
+from app.authserver.owner.consent import destination, parted, plain_name
 from app.authserver.records import Client
 from app.web.pages import CONTENT_SECURITY_POLICY
 from tests.signin.oura import AUTHORIZE
@@ -57,6 +59,7 @@ async def test_a_client_with_a_document_shows_the_host_that_publishes_it(
 
     assert "<strong>assistant.example</strong>" in page.text
     assert "Not verified" not in page.text
+    assert "nor the host that describes this one" in page.text  # the result goes to app.test
 
 
 async def test_looking_any_number_of_times_stores_nothing_and_keeps_the_cookie(stage: Stage) -> None:
@@ -106,15 +109,73 @@ async def test_the_page_cannot_be_framed_loads_nothing_foreign_and_leaves_the_wa
 
 
 async def test_no_goes_back_with_access_denied_state_and_iss(stage: Stage) -> None:
-    params = await stage.params()
+    here = "http://127.0.0.1:43210/callback"
+    params = await stage.params(redirect=here)
     before = await stage.records()
     page = await stage.browser().decide(params, "deny")
 
     assert page.status_code == 303
-    assert page.headers["location"].startswith(REDIRECT + "?")
+    assert page.headers["location"].startswith(here + "?")
     told = answer(page)
     assert (told["error"], told["state"], told["iss"]) == ("access_denied", "app-state", PUBLIC_URL)
     assert await stage.records() == before
+
+
+async def test_a_no_to_an_app_that_nobody_knows_leads_nowhere_by_itself(stage: Stage) -> None:
+    page = await stage.browser().decide(await stage.params(), "deny")
+
+    assert page.status_code == 200
+    assert "Nothing was connected" in page.text
+    assert "http-equiv" not in page.text
+    (link,) = re.findall(r'<a class="button plain" href="([^"]+)">Back to app\.test</a>', page.text)
+    told = dict(parse_qsl(urlsplit(html.unescape(link)).query))
+    assert (told["error"], told["state"], told["iss"]) == ("access_denied", "app-state", PUBLIC_URL)
+
+
+@pytest.mark.parametrize(
+    ("redirect", "words", "strong"),
+    [
+        pytest.param("https://claude.ai/api/mcp/auth_callback", "just connected", False, id="known"),
+        pytest.param("http://127.0.0.1:43210/callback", "any program here", True, id="loopback"),
+        pytest.param(REDIRECT, "<strong>app.test</strong></span> is not an app that vitals knows", True, id="unknown"),
+        pytest.param(
+            "https://claude.ai.api.evil.example/cb",
+            "claude.<wbr>ai.<wbr>api.<wbr><strong>evil.example</strong></span> is not an app that vitals knows",
+            True,
+            id="a host that begins like a known one",
+        ),
+        pytest.param("https://claude.ai:8443/cb", "is not an app that vitals knows", True, id="another port"),
+    ],
+)
+async def test_every_page_asks_whether_it_was_started_just_now_and_warns_where_nobody_is_known(
+    stage: Stage, redirect: str, words: str, strong: bool
+) -> None:
+    page = await stage.browser().get("/authorize", await stage.params(name="Claude", redirect=redirect))
+
+    assert page.text.count("Did you start this yourself, just now?") == 1
+    assert words in page.text
+    assert ('class="notice"' in page.text) is strong
+
+
+async def test_the_page_says_that_the_app_may_read_the_address_and_what_unticking_does(stage: Stage) -> None:
+    page = await stage.browser().get("/authorize", await stage.params())
+
+    assert "the app can read it too" in page.text
+    assert "any of these but the email address" in page.text
+    assert "unticking also takes it from apps that were connected before" in page.text
+
+
+@pytest.mark.parametrize(
+    ("host", "parts"),
+    [
+        ("evil.example", ([], "evil.example")),
+        ("a.b.evil.example", (["a", "b"], "evil.example")),
+        ("claude.evil.co.uk", (["claude"], "evil.co.uk")),
+        ("203.0.113.7:8443", ([], "203.0.113.7:8443")),
+    ],
+)
+def test_the_end_of_a_host_is_set_off(host: str, parts: tuple[list[str], str]) -> None:
+    assert parted(host) == parts
 
 
 async def test_yes_stores_one_sign_in_and_goes_to_oura_with_its_state(stage: Stage) -> None:
@@ -332,7 +393,8 @@ async def test_markup_in_any_parameter_or_name_comes_back_escaped(stage: Stage) 
 
 
 async def test_a_state_with_markup_travels_through_consent_unchanged(stage: Stage) -> None:
-    page = await stage.browser().decide(await stage.params(state=MARKUP), "deny")
+    here = "http://127.0.0.1:43210/callback"
+    page = await stage.browser().decide(await stage.params(redirect=here, state=MARKUP), "deny")
 
     assert answer(page)["state"] == MARKUP
 

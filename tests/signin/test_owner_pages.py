@@ -63,12 +63,12 @@ async def test_each_app_shows_where_it_is_when_it_was_approved_and_when_it_last_
     assert "<bdi>Assistant</bdi>" in page.text
     assert "app.test" in page.text
     assert "approved 2 February 2026, 02:40 UTC" in page.text
-    assert "not refreshed yet" in page.text
+    assert "not renewed yet" in page.text
     (grant,) = await stage.authserver.grants.list(OWNER_KEY)
     stage.clock.at += 3600 - 1
     await stage.authserver.grants.mark_refreshed(grant.id)
     await sign_in(stage, browser)
-    assert "last refreshed 2 February 2026, 03:39 UTC" in (await browser.get("/connections")).text
+    assert "last renewed 2 February 2026, 03:39 UTC" in (await browser.get("/connections")).text
 
 
 async def test_the_session_cookie_is_host_bound_and_ends_after_a_quarter_of_an_hour(stage: Stage) -> None:
@@ -134,7 +134,7 @@ async def test_one_app_is_ended_and_the_others_stay(stage: Stage) -> None:
     page = await browser.get("/connections")
     ended = await browser.post("/connections/end", form(page, "/connections/end"))
 
-    assert ended.headers["location"] == "/connections"
+    assert "gets nothing any more" in ended.text
     assert len(await stage.authserver.grants.list(OWNER_KEY)) == 1
     assert await stage.connections.load(OWNER_KEY) is not None
 
@@ -232,13 +232,25 @@ async def test_a_page_that_lay_open_too_long_does_nothing_and_asks_again(stage: 
 
 
 @pytest.mark.parametrize("path", ["/connections/end", "/connections/disconnect", "/connections/signout"])
-async def test_without_a_session_a_form_leads_to_the_sign_in(stage: Stage, path: str) -> None:
+async def test_without_a_session_a_form_does_nothing_says_so_and_leads_to_the_sign_in(stage: Stage, path: str) -> None:
     await stage.connect_owner()
     before = await stage.records()
     page = await stage.browser().post(path, {"csrf": "x", "grant": "x"})
 
-    assert page.headers["location"] == "/connections"
+    assert page.status_code == 403
+    assert "your 15 minutes were over" in page.text
+    assert "Sign in at Oura" in page.text
     assert await stage.records() == before
+
+
+async def test_disconnecting_in_one_browser_signs_the_owner_out_in_every_other(stage: Stage) -> None:
+    here, there = stage.browser(), stage.browser()
+    await sign_in(stage, here)
+    await sign_in(stage, there)
+    await here.post("/connections/disconnect", form(await here.get("/connections"), "/connections/disconnect"))
+
+    assert "Apps that may read" not in (await there.get("/connections")).text
+    assert await stage.records("owner:") == {}
 
 
 async def test_signing_out_ends_the_session_and_touches_nothing_else(stage: Stage) -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, urlsplit
 
+from app import logs
 from app.authserver.clients.pinned import PINNED
 from app.authserver.clients.registration import BadMetadata, client_name
 from app.authserver.limits.allowances import DOCUMENT, DOCUMENT_RECORDS
@@ -22,6 +23,8 @@ from app.authserver.records import Client, amended, from_json, to_json, token_ha
 from app.authserver.redirects import MAX_REDIRECTS, PLAIN_AUTHORITY, BadRedirect, check_redirect
 from app.errors import BadRequest, TooManyRequests, VitalsError
 from app.store.base import Store
+
+log = logs.get(__name__)
 
 MAX_ID_CHARS = 1024
 _ID_CHARACTERS = re.compile(r"(?:[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+")
@@ -44,7 +47,14 @@ class BadDocument(BadRequest):
 
 
 class DocumentUnavailable(VitalsError):
-    """The document could not be fetched; the text says why in a few fixed words."""
+    """The document could not be fetched; the text says why in a few fixed words.
+
+    `shown` is for whoever asked. It does not tell whether a name exists, or where it leads: anyone may ask about any.
+    """
+
+    def __init__(self, text: str, *, shown: str | None = None) -> None:
+        self.shown = shown or text
+        super().__init__(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +132,11 @@ class Documents:
             if fallback is None:
                 if isinstance(failed, TooManyRequests):
                     raise
-                raise BadDocument(f"This app's client metadata document is not usable: {failed}") from None
+                why = str(failed)
+                if isinstance(failed, DocumentUnavailable):
+                    log.info("document_unavailable", reason=why)
+                    why = failed.shown
+                raise BadDocument(f"This app's client metadata document is not usable: {why}") from None
             found = replace(fallback, fresh_until=now + RETRY_S, kept=kept)
         else:
             found = replace(found, fetched_at=now, fresh_until=now + fresh_for_s(fetched), kept=kept)

@@ -23,6 +23,7 @@ from app.authserver.clients.cimd import DocumentUnavailable, Fetched
 
 FETCH_S = 5.0  # all of it; claude.ai gives a server 10 s for a whole token request
 MAX_BYTES = 5 * 1024  # the draft's figure
+_NOT_FETCHED = "it could not be fetched. The log of this server says why."
 _AT_ONCE = 16  # strangers can cause fetches; this many of them may wait at a time, of one asker fewer (`cimd`)
 _RESOLVERS = ThreadPoolExecutor(_AT_ONCE, "cimd-dns")
 """Threads for looking names up. A look-up cannot be stopped, and a name server that never answers holds its thread for
@@ -67,9 +68,11 @@ class DocumentFetcher:
                 async with self._places:
                     return await self._fetch(httpx2.URL(url))
         except TimeoutError:
-            raise DocumentUnavailable(f"its server did not answer within {self._fetch_s:g} seconds.") from None
+            raise DocumentUnavailable(
+                f"its server did not answer within {self._fetch_s:g} seconds.", shown=_NOT_FETCHED
+            ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError):
-            raise DocumentUnavailable("its server could not be reached.") from None
+            raise DocumentUnavailable("its server could not be reached.", shown=_NOT_FETCHED) from None
 
     async def _fetch(self, url: httpx2.URL) -> Fetched:
         addresses = await self._allowed_addresses(url)
@@ -89,11 +92,13 @@ class DocumentFetcher:
         try:
             found = await self._resolve(host, port)
         except (OSError, UnicodeError):
-            raise DocumentUnavailable("its host name does not resolve.") from None
+            raise DocumentUnavailable("its host name does not resolve.", shown=_NOT_FETCHED) from None
         allowed = is_loopback if self._loopback_host is not None and host == self._loopback_host else is_public
         # One bad address is enough: a name that points both outside and inside is an attack, not a configuration.
         if not found or not all(allowed(each) for each in found):
-            raise DocumentUnavailable("its host is not on the public internet, so it was not called.")
+            raise DocumentUnavailable(
+                "its host is not on the public internet, so it was not called.", shown=_NOT_FETCHED
+            )
         return list(dict.fromkeys(found))[:_ADDRESSES_TRIED]
 
     async def _ask(self, client: httpx2.AsyncClient, url: httpx2.URL, address: str) -> Fetched:

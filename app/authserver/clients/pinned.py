@@ -8,6 +8,9 @@ our own rules.
 """
 
 from typing import Any
+from urllib.parse import urlsplit
+
+from app.authserver.redirects import stays_on_this_computer
 
 PINNED: dict[str, dict[str, Any]] = {
     "https://claude.ai/oauth/mcp-oauth-client-metadata": {
@@ -39,6 +42,30 @@ PINNED: dict[str, dict[str, Any]] = {
         "token_endpoint_auth_method": "none",
     },
 }
+
+
+# Hosts of well-known apps that register instead: the consent page knows them, nothing is sent there by itself.
+_MORE_HOSTS = ("www.cursor.com", "insiders.vscode.dev")
+KNOWN_HOSTS = frozenset(
+    {
+        *_MORE_HOSTS,
+        *(urlsplit(address).hostname or "" for address in PINNED),
+        *(
+            urlsplit(uri).hostname or ""
+            for document in PINNED.values()
+            for uri in document["redirect_uris"]
+            if not stays_on_this_computer(uri)
+        ),
+    }
+)
+
+
+def answered_at_once(redirect_uri: str) -> bool:
+    """Say whether an error may take a browser to a redirect URI by itself: to this computer or a well-known app.
+
+    Any other one could have been registered by anybody, so that a link to us would lead to a page of theirs.
+    """
+    return stays_on_this_computer(redirect_uri) or is_well_known(redirect_uri)
 
 
 def is_well_known(redirect_uri: str) -> bool:

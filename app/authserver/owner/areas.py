@@ -26,7 +26,7 @@ AREAS = (
     Area("Sessions", "meditation, breathing and rest sessions with heart rate", ("session",)),
     Area("Tags", "what you noted yourself, in your own words", ("tag",)),
     Area("Profile", "age, weight, height, biological sex", ("personal",)),
-    Area("Email address", "to make sure that it is you who signs in", ("email",)),
+    Area("Email address", "this connector needs it to know you; the app can read it too", ("email",)),
     Area("Ring", "model, size, colour, firmware, battery", ("ring_configuration",)),
 )
 

@@ -12,11 +12,12 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.authserver.clients.pinned import answered_at_once
 from app.authserver.limits.allowances import SIGN_IN
 from app.authserver.limits.gate import Gate
 from app.authserver.owner.areas import AREAS, asked_for
 from app.authserver.owner.browser import BrowserCookie, FormTokens, from_own_page, go, read_form
-from app.authserver.owner.consent import describe, destination
+from app.authserver.owner.consent import describe, destination, parted
 from app.authserver.owner.zones import BadZone, parse_zone
 from app.authserver.protocol.authorizations import Authorizations
 from app.authserver.records import AuthorizationRequest, BadAuthorization
@@ -107,8 +108,8 @@ class Authorize:
         if verdict == "bad":
             return self._refuse(
                 403,
-                "This page was not made for your browser",
-                "The form does not carry what we put into it for you, so it was ignored. Start again from your app.",
+                "This page is too old, or from another browser",
+                "So the answer was ignored, and nothing was connected. Start again from your app.",
             )
         params = parse_qsl(encoded, keep_blank_values=True)
         try:
@@ -125,7 +126,7 @@ class Authorize:
     ) -> Response:
         match form.get("decision"):
             case "deny":
-                return go(error_location(asked, "access_denied", "The owner said no.", self._issuer))
+                return self._denied(asked)
             case "approve":
                 try:
                     zone = self._fixed_zone or parse_zone(form.get("timezone", ""))
@@ -135,6 +136,19 @@ class Authorize:
                 return go(await self._approved(asked, browser=secret, zone=zone))
             case _:
                 return self._consent(request, asked, params, notice="Please press one of the two buttons.")
+
+    def _denied(self, asked: AuthorizationRequest) -> Response:
+        """Answer a no. Whoever pressed it has not signed in: only who could be nobody else is told by itself."""
+        back = error_location(asked, "access_denied", "It was not allowed.", self._issuer)
+        if answered_at_once(asked.redirect_uri):
+            return go(back)
+        return self._render(
+            "message.html",
+            title="Nothing was connected",
+            text="You said no, so the app gets nothing.",
+            back=back,
+            back_to=destination(asked.redirect_uri).name,
+        )
 
     def _consent(
         self,
@@ -147,10 +161,12 @@ class Authorize:
     ) -> Response:
         secret = self._browser.read_or_make(request)
         encoded = urlencode(list(params))
+        asker = describe(asked.client, asked.redirect_uri)
         page = self._render(
             "consent.html",
             status=400 if notice else 200,
-            asker=describe(asked.client, asked.redirect_uri),
+            asker=asker,
+            parted=parted,
             redirect_uri=asked.redirect_uri,
             areas=self._areas,
             scopes=self._scopes,
@@ -179,7 +195,7 @@ class Authorize:
             "message.html",
             status=400,
             title=title,
-            text=str(bad),
+            text=f"{bad} Nobody has signed in and nothing was connected.",
             back=bad.redirect_location,
             back_to=destination(bad.redirect_location).name,
         )

@@ -138,7 +138,7 @@ async def read_form(request: Request) -> dict[str, str]:
         BadRequest: Another content type, too large, not UTF-8, or a repeated field.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
-        raise BadRequest("This address takes a form (application/x-www-form-urlencoded). Go back and use the page.")
+        raise BadRequest("This address takes what a page of ours sends. Go back to that page and press its button.")
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -13,11 +13,13 @@ import anyio
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.authserver.clients.pinned import answered_at_once
 from app.authserver.issued.codes import Codes
 from app.authserver.owner import refusals
 from app.authserver.owner.attempts import Attempt, Attempts, Found
 from app.authserver.owner.authorize import Render
 from app.authserver.owner.browser import BrowserCookie, go, remembers
+from app.authserver.owner.consent import destination
 from app.authserver.owner.refusals import Ending, SignInRefused
 from app.authserver.owner.session import OwnerSessions
 from app.authserver.protocol.authorizations import Authorizations
@@ -67,12 +69,7 @@ class Callback:
             )
         secret = self.browser.read(request)
         if secret is None or not remembers(found.attempt.browser, secret):
-            return self._message(
-                403,
-                "This sign-in was started in another browser",
-                "Only the browser in which it was approved can finish it. If somebody sent you this link, close the "
-                "page: nothing was connected.",
-            )
+            return await self._elsewhere(found)
         claimed = await self.attempts.claim(found) if found.attempt.step == "pending" else None
         if claimed is None:
             return await self._again(states[0])
@@ -80,6 +77,19 @@ class Callback:
         with anyio.move_on_after(FINISH_DEADLINE_S, shield=True):
             return await self._finish(request, claimed)
         return await self._ended(claimed.attempt, refusals.unreachable("It took too long."))
+
+    async def _elsewhere(self, found: Found) -> Response:
+        """End a sign-in whose result came to another browser: its address holds what the one that began it needs."""
+        claimed = await self.attempts.claim(found) if found.attempt.step == "pending" else None
+        if claimed is not None:
+            await self.attempts.finish(claimed, "refused")
+        return self._message(
+            403,
+            "This sign-in was started in another browser",
+            "Only the browser in which it was approved can finish it, so it has ended and nothing was connected. If "
+            "somebody sent you a link, close this page, and give nobody its address. If it was you, start again from "
+            "your app and stay in one browser.",
+        )
 
     async def _finish(self, request: Request, claimed: Found) -> Response:
         attempt = claimed.attempt
@@ -134,6 +144,8 @@ class Callback:
         try:
             return await self.oauth.exchange(code, token_url=await self._remembered_endpoint())
         except ExchangeFailed as failed:
+            if failed.reason == "rejected" and "invalid_grant" in str(failed):
+                raise SignInRefused(refusals.code_over()) from None
             if failed.reason == "rejected":
                 raise SignInRefused(refusals.exchange_failed(str(failed), self.redirect_uri)) from None
             raise SignInRefused(refusals.unreachable(str(failed))) from None
@@ -193,15 +205,23 @@ class Callback:
         return False
 
     async def _ended(self, attempt: Attempt, ending: Ending) -> Response:
-        back = None
+        back = back_to = after_s = None
         if attempt.kind == "app":
             try:
                 asked: AuthorizationRequest = await self.authorizations.validate(list(attempt.params))
                 back = error_location(asked, ending.error, ending.title, self.issuer)
+                back_to = destination(asked.redirect_uri).name
+                after_s = BACK_AFTER_S if answered_at_once(asked.redirect_uri) else None
             except BadAuthorization:
                 pass  # the client is gone meanwhile: there is nobody to tell
         return self.render(
-            "ended.html", status=ending.status, ending=ending, back=back, after_s=BACK_AFTER_S, kind=attempt.kind
+            "ended.html",
+            status=ending.status,
+            ending=ending,
+            back=back,
+            back_to=back_to,
+            after_s=after_s,
+            kind=attempt.kind,
         )
 
     async def _again(self, state: str) -> Response:
@@ -212,7 +232,8 @@ class Callback:
                 return self._message(
                     200,
                     "Already connected",
-                    "This sign-in was finished before, and its result was passed on. You can close this page.",
+                    "This sign-in was finished before, and its result was passed on to the app. If the app does not "
+                    "show it, start again there.",
                 )
             case "refused":
                 return self._message(

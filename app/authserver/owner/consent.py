@@ -8,6 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from app.authserver.clients.pinned import KNOWN_HOSTS
 from app.authserver.records import Client
 from app.authserver.redirects import LOOPBACK_HOSTS
 
@@ -24,6 +25,7 @@ class Destination:
     name: str  # "claude.ai", "this computer", "the Cursor app on this computer"
     detail: str | None  # host and port on this computer, when there is more to say
     this_computer: bool
+    known: bool = False  # the host of an app that vitals knows
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +35,34 @@ class Asker:
     name: str  # as the client calls itself
     host: str | None  # the host that publishes the client's own document; None: nobody vouches for the name
     destination: Destination
+    elsewhere: bool  # the result leaves for another host than the one that describes the client
 
 
 def describe(client: Client, redirect_uri: str) -> Asker:
     """Put a request's client and redirect into words for the owner."""
+    goes_to = destination(redirect_uri)
+    apart = client.host is not None and client.host != urlsplit(redirect_uri).hostname
+    vouched = client.host in KNOWN_HOSTS and goes_to.known
     return Asker(
         name=plain_name(client.name) or "An app without a name",
         host=client.host,
-        destination=destination(redirect_uri),
+        destination=goes_to,
+        elsewhere=apart and not goes_to.this_computer and not vouched,
     )
+
+
+def parted(host: str) -> tuple[list[str], str]:
+    """Part a host into the labels that its owner is free to choose, and the end that says whose it is.
+
+    Without a list of all registries: the last two labels, or three where the last two look like `co.uk`.
+    """
+    name = host.partition(":")[0]
+    labels = host.split(".")
+    if name.replace(".", "").isdecimal():
+        return [], host
+    of_registry = len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) <= 3
+    kept = 3 if of_registry else 2
+    return labels[:-kept], ".".join(labels[-kept:])
 
 
 def destination(redirect_uri: str) -> Destination:
@@ -53,7 +74,7 @@ def destination(redirect_uri: str) -> Destination:
     where = f"{host}:{parts.port}" if parts.port else host
     if host in LOOPBACK_HOSTS:
         return Destination("this computer", where, True)
-    return Destination(where, None, False)
+    return Destination(where, None, False, parts.scheme == "https" and where in KNOWN_HOSTS)
 
 
 def plain_name(name: str) -> str:

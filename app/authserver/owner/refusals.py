@@ -74,6 +74,17 @@ def no_code() -> Ending:
     )
 
 
+def code_over() -> Ending:
+    """The code was good once, or is too old."""
+    return Ending(
+        400,
+        "Oura's answer had expired, or was used before",
+        "It is good once and for a short time, so nothing was connected and nothing was stored.",
+        "Start again from your app.",
+        "server_error",
+    )
+
+
 def exchange_failed(reason: str | None, redirect_uri: str) -> Ending:
     """No token endpoint took the code."""
     return Ending(

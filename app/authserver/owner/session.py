@@ -77,6 +77,16 @@ class OwnerSessions:
         mine = remembers(record["browser"], browser) and record["ends_at"] > self._now()
         return OwnerSession(record["owner"], value) if mine and record["owner"] in self._owners else None
 
+    async def end_all(self, owner: str) -> None:
+        """Sign an owner out everywhere."""
+        async for key, raw in self._store.scan("owner:"):
+            try:
+                record = orjson.loads(self._sealer.open(raw, bound_to=key))
+            except SealBroken:  # opens nothing any more
+                continue
+            if record["owner"] == owner:
+                await self._store.delete(key)
+
     async def end(self, response: Response, session: OwnerSession) -> None:
         """Sign the owner out."""
         await self._store.delete(_key(session.secret))

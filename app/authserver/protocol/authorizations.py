@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from authlib.oauth2.rfc6749 import InvalidRequestError, OAuth2Error, UnsupportedResponseTypeError
 
 from app.authserver.clients.cimd import BadDocument
-from app.authserver.clients.pinned import is_well_known
+from app.authserver.clients.pinned import answered_at_once
 from app.authserver.limits.askers import Asker
 from app.authserver.protocol.bridge import FormRequest
 from app.authserver.protocol.oauth import InvalidTargetError, Protocol, Rooms
 from app.authserver.records import AuthorizationRequest, BadAuthorization, Client
-from app.authserver.redirects import error_location, stays_on_this_computer
+from app.authserver.redirects import error_location, leads_here
 
 MAX_STATE_CHARS = 4096  # it travels back in a Location header; servers in between stop at 8 kB
+_NOTHING = "Nothing was connected. Try again in a few minutes; if it stays, whoever makes the app has to mend that."
 _ONCE = ("response_type", "scope", "state", "code_challenge", "code_challenge_method", "response_mode")
 
 
@@ -69,6 +70,12 @@ class Authorizations:
                 "The app did not name exactly one redirect URI that it has registered, so nothing is sent there. "
                 "Connect again from the app; if that does not help, remove the connection there and add it anew.",
             )
+        if leads_here(redirects[0], self._issuer):
+            raise BadAuthorization(
+                "invalid_request",
+                "The app wants the result sent to this server itself, where no app is. Nothing is sent there, and "
+                "nothing was connected. Connect again from the app.",
+            )
         states = _all(params, "state")
         state = states[0] if len(states) == 1 and len(states[0]) <= MAX_STATE_CHARS else None
         try:
@@ -79,17 +86,21 @@ class Authorizations:
                 error.error,
                 error.get_error_description(),
                 redirect_location=back,
-                follow=stays_on_this_computer(redirects[0]) or is_well_known(redirects[0]),
+                follow=answered_at_once(redirects[0]),
             ) from None
         return AuthorizationRequest(client, redirects[0], state, scopes, self._rooms.resource.uri, challenge)
 
     async def _client(self, ids: list[str], asker: Asker | None) -> Client:
         if len(ids) != 1:
-            raise BadAuthorization("invalid_request", "The app did not say who it is (one client_id is needed).")
+            raise BadAuthorization(
+                "invalid_request",
+                "The app did not say who it is, or said it twice (one client_id is needed). Nothing was connected. "
+                "Connect again from the app; if that does not help, remove the connection there and add it anew.",
+            )
         try:
             client = await self._rooms.clients.find(ids[0], asker=asker)
         except BadDocument as bad:
-            raise BadAuthorization("invalid_client", str(bad)) from None
+            raise BadAuthorization("invalid_client", f"{bad} {_NOTHING}") from None
         if client is None:
             raise BadAuthorization(
                 "invalid_client",

@@ -81,6 +81,7 @@ class Endpoints:
         return answer
 
     async def _register(self, request: Request) -> Answer:
+        _check_sender(request, self._issuer)  # before it is counted: else a page could use the owner's own allowance up
         body = await _read_body(request, MAX_REGISTRATION_BYTES)
         try:
             metadata = json.loads(body)
@@ -156,6 +157,23 @@ class _Endpoint:
         except StoreUnavailable as failed:
             return _refuse(503, "temporarily_unavailable", failed.public, {"Retry-After": "5"})
         return JSONResponse(dict(answer.body), answer.status, headers={**dict(answer.headers), **_NO_STORE})
+
+
+def _check_sender(request: Request, own: str) -> None:
+    """Refuse a registration that a web page of another site made in somebody's browser.
+
+    A page can post text without asking anybody, JSON not; and a browser says where a post comes from. An app that is
+    no web page says nothing, or names a scheme of its own.
+    """
+    origin = request.headers.get("origin")
+    if origin is None:
+        foreign = request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}
+    else:
+        foreign = origin != own and (origin == "null" or origin.lower().startswith(("http:", "https:")))
+    if foreign:
+        raise BadBody("Web pages of other sites may not register.", status=403)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise BadBody("The body must be application/json.", error="invalid_client_metadata")
 
 
 async def _read_body(request: Request, limit: int) -> bytes:

@@ -42,6 +42,7 @@ from app.authserver.protocol.bridge import Answer, wait
 from app.authserver.protocol.resources import Resource
 from app.authserver.protocol.scopes import UnknownScope, narrow, resolve
 from app.authserver.records import AUTH_METHODS, AccessToken, Client, Code, RefreshToken, token_hash
+from app.authserver.redirects import leads_here
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9\-_]{43}")  # BASE64URL(SHA-256) is 43 characters, no more and no fewer
 
@@ -311,6 +312,8 @@ class Registering(ClientRegistrationEndpoint):  # type: ignore[misc]  # Authlib 
         except BadMetadata as bad:
             kind = InvalidRedirectURIError if bad.code == "invalid_redirect_uri" else InvalidClientMetadataError
             raise kind(str(bad)) from None
+        if any(leads_here(each, self.server.rooms.resource.uri) for each in self._settled.redirect_uris):
+            raise InvalidRedirectURIError("A redirect URI must not lead to this server itself.")
         request.payload = type(request.payload)(self._settled.members())
         return super().extract_client_metadata(request)  # type: ignore[no-any-return]  # Authlib ships no types
 

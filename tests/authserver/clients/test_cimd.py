@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.authserver.clients.cimd import FRESH_MAX_S, FRESH_MIN_S, RETRY_S, STALE_MAX_S, Fetched
+from app.authserver.clients.cimd import FRESH_MAX_S, FRESH_MIN_S, RETRY_S, STALE_MAX_S, DocumentUnavailable, Fetched
 from app.authserver.clients.pinned import PINNED
+from app.authserver.records import BadAuthorization
 from tests.authserver.stage import REDIRECT, Stage, asked, staged
 
 pytestmark = pytest.mark.anyio
@@ -331,3 +332,28 @@ async def test_a_server_on_loopback_takes_documents_from_that_very_host(
         else:
             assert (await stage.refused(params)).error == "invalid_client"
             assert stage.web.asked == []
+
+
+@pytest.mark.parametrize(
+    "why", ["its host name does not resolve.", "its host is not on the public internet, so it was not called."]
+)
+async def test_who_asks_does_not_learn_which_names_lead_inside(stage: Stage, why: str) -> None:
+    async def fetch(_url: str) -> Fetched:
+        raise DocumentUnavailable(why, shown="it could not be fetched.")
+
+    stage.server.clients._documents._fetch = fetch
+    with pytest.raises(BadAuthorization) as refused:
+        await accepted(stage)
+
+    assert "it could not be fetched." in str(refused.value)
+    assert why not in str(refused.value)
+
+
+async def test_a_document_that_names_this_server_as_the_place_of_the_result_is_refused(stage: Stage) -> None:
+    ours = f"{stage.server.issuer}/callback/oura/"
+    publish(stage, document(redirect_uris=[ours]))
+
+    with pytest.raises(BadAuthorization, match="this server itself") as refused:
+        await accepted(stage, redirect=ours)
+
+    assert refused.value.redirect_location is None

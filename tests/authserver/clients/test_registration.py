@@ -184,7 +184,7 @@ async def test_a_large_body_is_refused_without_reading_it_all(stage: Stage) -> N
             sent += 16 * 1024
             yield b"x" * 16 * 1024
 
-    answer = await stage.http.post("/register", content=endless())
+    answer = await stage.http.post("/register", content=endless(), headers={"content-type": "application/json"})
 
     assert answer.status_code == 413
     assert answer.json()["error"] == "invalid_request"
