@@ -68,6 +68,7 @@ async def test_d5_today_is_the_owners_day_for_every_tool_that_knows_one(tmp_path
     half_past_five = datetime(2026, 3, 10, 5, 30, tzinfo=UTC)
     async with asking(tmp_path, at=half_past_five, zone="America/Los_Angeles") as (app, held):
         held.records["daily_sleep"] = [document("daily_sleep", "2026-03-09", score=71)]
+        held.records["sleep"] = []  # nothing tells of another clock
 
         assert (await told(app, "health_today"))["today"] == "2026-03-09"
         assert (await told(app, "health_check"))["today"] == "2026-03-09"
@@ -85,7 +86,7 @@ async def test_d6_1231_samples_on_two_pages_are_1231_and_the_newest_is_the_last(
     samples = [sample(midnight + timedelta(seconds=70 * n), 50 + n % 40) for n in range(1231)]
     for name in DENSE:
         async with asking(tmp_path / name, at=NINE, cap="400000") as (app, held):
-            held.records[name] = samples
+            held.records |= {name: samples, "sleep": []}
             answer = await told(app, "health_query", collection=name, day="2026-03-09", resolution="raw")
             held.cycle, held.pages = True, 500
             cycle = await told(app, "health_query", collection=name, day="2026-03-09", resolution="raw")

@@ -83,7 +83,8 @@ async def test_a_nights_own_readiness_is_given_once() -> None:
 
 
 async def test_today_is_the_owners_day_and_not_the_servers() -> None:
-    asked = connector(sleep("2026-03-09"), zone="America/Los_Angeles", now=datetime(2026, 3, 10, 5, 30, tzinfo=UTC))
+    night = sleep("2026-03-09", bedtime_start="2026-03-09T00:10:00-07:00", end="2026-03-09T07:05:00-07:00")
+    asked = connector(night, zone="America/Los_Angeles", now=datetime(2026, 3, 10, 5, 30, tzinfo=UTC))
 
     answer = await asked.ask("health_today")
 
@@ -248,8 +249,9 @@ async def test_a_journey_tells_what_time_it_is_by_the_clock_of_the_newest_night(
     abroad = await connector(away).ask("health_today", days=0)
     home = await connector(sleep("2026-03-10")).ask("health_today", days=0)
 
-    assert [note for note in abroad["notes"] if note.startswith("now is by") and "-05:00" in note]
-    assert not [note for note in home["notes"] if note.startswith("now is by")]
+    assert abroad["now"] == "2026-03-10T12:00-05:00"
+    assert [note for note in abroad["notes"] if note.startswith("The owner's newest night carries -05:00")]
+    assert not [note for note in home["notes"] if "newest night carries" in note]
 
 
 async def test_scores_are_said_to_be_no_measurements_and_nothing_is_explained_that_is_not_there() -> None:
