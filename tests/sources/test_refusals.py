@@ -83,6 +83,24 @@ async def test_a_token_that_is_taken_ends_the_pause() -> None:
     assert vault.renewals == 2
 
 
+async def test_one_collection_kept_shut_costs_no_renewal_for_each_question_about_others() -> None:
+    vault, time = Vault(), Time()
+
+    def oura(request: httpx2.Request) -> httpx2.Response:
+        shut = request.url.path.rsplit("/", 1)[-1] in {"daily_sleep", "daily_spo2"}
+        return httpx2.Response(401, json={}) if shut else httpx2.Response(200, json={"data": []})
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(oura)) as http:
+        asking = client(http, vault, time)
+        for _ in range(10):
+            await refused(asking)
+            await asking.page(ADA, COLLECTIONS["workout"], {})
+            with pytest.raises(ReconnectRequired):
+                await asking.page(ADA, COLLECTIONS["daily_spo2"], {})
+
+    assert vault.renewals == 1
+
+
 async def test_one_owners_refusals_are_no_other_owners() -> None:
     vault, time = Vault(), Time()
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(Oura("ada", "bea"))) as http:
@@ -96,7 +114,7 @@ async def test_one_owners_refusals_are_no_other_owners() -> None:
 def test_one_token_refused_to_many_windows_is_one_refusal() -> None:
     refusals = Refusals(clock=Time())
     for _ in range(8):
-        refusals.note("ada", "fresh")
+        refusals.note("ada", "fresh", "sleep")
 
     with pytest.raises(ReconnectRequired, match=rf"in {PAUSES_S[0]:.0f} s"):
         refusals.hold("ada", "fresh")

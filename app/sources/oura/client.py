@@ -108,7 +108,7 @@ class OuraClient:
         try:
             return await self._accepted(url, renewed, collection, caller)
         except TokenRefused as error:
-            self._refusals.note(caller.owner, renewed)
+            self._refusals.note(caller.owner, renewed, collection.name)
             raise ReconnectRequired(
                 "Oura refuses the access token even after it was renewed. The owner must sign in at Oura again."
             ) from error
@@ -120,7 +120,7 @@ class OuraClient:
 
     async def _accepted(self, url: str, token: str, collection: Collection, caller: Caller) -> Page:
         page = await self._patiently(url, token, collection)
-        self._refusals.forget(caller.owner)
+        self._refusals.forget(caller.owner, collection.name)
         return page
 
     async def _patiently(self, url: str, token: str, collection: Collection) -> Page:

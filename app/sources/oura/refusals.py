@@ -25,6 +25,7 @@ class _Streak:
     token: int  # its hash: windows side by side meet the same refusal
     count: int
     not_before: float
+    collections: set[str]  # that were refused with a fresh token; one of them taken again ends it
 
 
 class Refusals:
@@ -53,19 +54,28 @@ class Refusals:
             f"that is possible in {math.ceil(left_s)} s. The owner must sign in at Oura again."
         )
 
-    def note(self, owner: str, token: str) -> None:
-        """Note that a token was refused that had just been renewed."""
+    def note(self, owner: str, token: str, collection: str) -> None:
+        """Note that a collection was refused with a token that had just been renewed."""
         before = self._streaks.get(owner)
-        if before is not None and before.token == hash(token):
-            return
+        if before is not None:
+            before.collections.add(collection)
+            if before.token == hash(token):
+                return
         count = 1 if before is None else before.count + 1
         pause_s = PAUSES_S[min(count, len(PAUSES_S)) - 1]
-        self._streaks[owner] = _Streak(hash(token), count, self._clock() + pause_s)
+        refused = {collection} if before is None else before.collections
+        self._streaks[owner] = _Streak(hash(token), count, self._clock() + pause_s, refused)
 
     def refused(self, owner: str) -> bool:
         """Say whether the newest token of this owner that was tried was refused although it was fresh."""
         return owner in self._streaks
 
-    def forget(self, owner: str) -> None:
-        """Know that the source took a token."""
-        self._streaks.pop(owner, None)
+    def forget(self, owner: str, collection: str) -> None:
+        """Know that the source took a token for this collection.
+
+        Others say nothing about those that were refused: a source that keeps one of them shut with a 401 would
+        otherwise cost a renewal for each question that also asks an open one.
+        """
+        streak = self._streaks.get(owner)
+        if streak is not None and collection in streak.collections:
+            del self._streaks[owner]
