@@ -10,7 +10,7 @@ import uvicorn
 from starlette.responses import PlainTextResponse
 
 from app.serving import configuration
-from app.web.heads import BoundedHeads
+from app.web.heads import PIPELINED, BoundedHeads
 from tests.processes import Process, free_port, process_pause, vitals
 
 CHUNKED = b"POST /token HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -187,3 +187,15 @@ def test_afterwards_the_log_holds_nothing_that_was_sent(running: Process, tmp_pa
     answer_to(running, b"POST /token HTTP/1.1\r\nHost: canary-host\r\nConnection: close\r\n\r\n")
 
     assert "canary" not in running.logged() + running.said()
+
+
+def test_few_requests_behind_each_other_are_answered_and_thousands_end_the_connection(running: Process) -> None:
+    one = b"GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n"
+    last = b"GET /healthz HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n"
+
+    few = answer_to(running, one * 7 + last)
+    thousands = answer_to(running, one * 5_000 + last)
+
+    assert few.count(b"HTTP/1.1 200") == 8
+    assert thousands.count(b"HTTP/1.1 200") <= PIPELINED
+    assert status(answer_to(running, last)) == 200
