@@ -17,7 +17,7 @@ from app.web.crowd import Crowd, places
 from app.web.heads import BoundedHeads
 
 # A platform kills 10 s after SIGTERM at the earliest. Requests under way get this long. Questions are told at once that
-# time is short, and answer within 4 s with what they have (`sources.ending`); the rotation is done after 8 s at the
+# time is short, and answer within 5 s with what they have (`sources.ending`); the rotation is done after 8 s at the
 # latest (`vault.rotation`), whatever a source does.
 _GRACEFUL_S = 6
 _LOOK_S = 0.1  # how often the first of several processes is asked whether it serves

@@ -6,8 +6,9 @@ from typing import Final
 
 import anyio
 
-# From the word to stop until questions end; below `serving._GRACEFUL_S`, after which requests are cut.
-LAST_S: Final = 4.0
+# From the word to stop until questions end. Below `serving._GRACEFUL_S`, after which requests are cut, and above
+# `vault.rotation._LAST_ANSWER_S`, so that whoever waits for a renewal hears what became of that.
+LAST_S: Final = 5.0
 
 
 class Ending:
