@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from zoneinfo import ZoneInfo
 
+from app.errors import ReconnectRequired
 from app.identity import Caller
 from app.sources.base import Collection, DateRange, Digest, Fetched, Progress, Source
 from app.sources.registry import Sources
@@ -22,6 +23,7 @@ class Timed:
         self._source = source
         self._until = until
         self._clock = clock
+        self._ended: ReconnectRequired | None = None
 
     @property
     def name(self) -> str:
@@ -66,18 +68,26 @@ class Timed:
         digest: Digest | None = None,
         within_s: float | None = None,
     ) -> Fetched:
-        """See `base.Source`."""
+        """See `base.Source`.
+
+        That a sign-in has ended is told in full once, and the question that hears it may be one that was put beside the
+        owner's: whatever this call asks later hears the same words.
+        """
         left_s = self._until - self._clock()
-        return await self._source.fetch(
-            caller,
-            collection,
-            days,
-            fields=fields,
-            latest=latest,
-            progress=progress,
-            digest=digest,
-            within_s=left_s if within_s is None else min(left_s, within_s),
-        )
+        try:
+            return await self._source.fetch(
+                caller,
+                collection,
+                days,
+                fields=fields,
+                latest=latest,
+                progress=progress,
+                digest=digest,
+                within_s=left_s if within_s is None else min(left_s, within_s),
+            )
+        except ReconnectRequired as ended:
+            self._ended = self._ended or ended
+            raise self._ended from None
 
 
 def within(sources: Sources, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> Sources:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
-from app.errors import SourceUnreachable
+from app.errors import ReconnectRequired, SourceUnreachable
 from app.sources.base import Fetched
 from app.sources.ending import LAST_S, Ending
 from app.sources.engine import Engine
@@ -192,3 +192,21 @@ async def test_a_question_that_comes_after_the_stop_has_only_what_is_left_of_the
         await engine.fetch(ADA, HEART, days("2026-03-02", "2026-03-20"))
 
     assert ready.seconds == 1
+
+
+class EndedOnce(FakeSource):
+    """Tells in full only to whoever asks first."""
+
+    told = False
+
+    async def fetch(self, *_args: object, **_more: object) -> Fetched:
+        first, self.told = not self.told, True
+        raise ReconnectRequired("It was interrupted." if first else "It has ended.")
+
+
+async def test_what_is_told_once_of_an_ended_sign_in_is_told_to_all_questions_of_the_call() -> None:
+    (seen,) = within(Sources([EndedOnce()]), 10)
+
+    for _ in range(2):
+        with pytest.raises(ReconnectRequired, match="interrupted"):
+            await seen.fetch(ADA, SLEEP, days("2026-03-02", "2026-03-03"))

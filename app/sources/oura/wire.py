@@ -148,8 +148,8 @@ def not_ticked(scope: str) -> NotPermitted:
     """Say that the owner kept this from the app that asks, whatever others may see."""
     return NotPermitted(
         f"The owner did not tick the scope `{scope}` at Oura when approving this app, so it may not read this, "
-        "whatever another app may. To change that the owner connects this app again and ticks it; nothing is known about the "
-        "data itself.",
+        "whatever another app may. To change that the owner connects this app again and ticks it; nothing is known "
+        "about the data itself.",
         scope=scope,
     )
 
