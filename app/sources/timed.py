@@ -2,12 +2,16 @@
 
 import time
 from collections.abc import Callable, Mapping
+from typing import Final
 from zoneinfo import ZoneInfo
 
-from app.errors import ReconnectRequired
+from app.errors import ReconnectRequired, VitalsError
 from app.identity import Caller
 from app.sources.base import Collection, DateRange, Digest, Fetched, Progress, Source
 from app.sources.registry import Sources
+from app.vault.outcomes import NotSent, OutcomeUnknown, RefreshMisconfigured
+
+_OF_THE_CREDENTIAL: Final = (ReconnectRequired, RefreshMisconfigured, NotSent, OutcomeUnknown)
 
 
 class Timed:
@@ -23,7 +27,7 @@ class Timed:
         self._source = source
         self._until = until
         self._clock = clock
-        self._ended: ReconnectRequired | None = None
+        self._failed: VitalsError | None = None
 
     @property
     def name(self) -> str:
@@ -70,9 +74,12 @@ class Timed:
     ) -> Fetched:
         """See `base.Source`.
 
-        That a sign-in has ended is told in full once, and the question that hears it may be one that was put beside the
-        owner's: whatever this call asks later hears the same words.
+        What goes wrong with the credential concerns every question of a call: the others hear the same words and try
+        nothing again. A renewal whose outcome is unknown must not be repeated in the same breath, and that a sign-in
+        was interrupted is told in full only once, perhaps to a question that was put beside the owner's.
         """
+        if self._failed is not None:
+            raise self._failed
         left_s = self._until - self._clock()
         try:
             return await self._source.fetch(
@@ -85,9 +92,9 @@ class Timed:
                 digest=digest,
                 within_s=left_s if within_s is None else min(left_s, within_s),
             )
-        except ReconnectRequired as ended:
-            self._ended = self._ended or ended
-            raise self._ended from None
+        except _OF_THE_CREDENTIAL as failed:
+            self._failed = self._failed or failed
+            raise self._failed from None
 
 
 def within(sources: Sources, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> Sources:

@@ -86,6 +86,7 @@ class Rotation:
         )
         self._running: dict[tuple[str, int, bool], asyncio.Task[Connection]] = {}
         self._committed: set[tuple[str, int, bool]] = set()  # those of them that must not be cancelled any more
+        self._telling: dict[int, asyncio.Task[bool]] = {}  # by call
         self._draining = False
         self._over_at = 0.0  # on the loop's clock
 
@@ -106,12 +107,12 @@ class Rotation:
             raise self._words.absent()
         connection = held.connection
         if connection.state == "ended":
-            raise await self._ended(held)
+            raise await self._ended(held, caller)
         left_s = connection.expires_at - self._now()
         if connection.access_token == refused or left_s <= 0:
             renewed = await self._renewed(connection, urgent=True)
             if renewed.state == "ended":
-                raise await self._ended(await self._connections.read(caller.owner, self._source))
+                raise await self._ended(await self._connections.read(caller.owner, self._source), caller)
             return renewed.access_token
         if left_s <= min(self._margin_s, (connection.expires_at - connection.obtained_at) / 4):
             # The token at hand is good: nothing that goes wrong with an early renewal is this caller's concern.
@@ -188,8 +189,18 @@ class Rotation:
             raise self._words.stopping()
         return task.result()
 
-    async def _ended(self, held: Held | None) -> ReconnectRequired:
+    async def _ended(self, held: Held | None, caller: Caller) -> ReconnectRequired:
         if held is None:
             return self._words.absent()
-        first = held.connection.ended_why == "interrupted" and await self._connections.tell(held)
+        untold = held.connection.ended_why == "interrupted" and not held.connection.told
+        first = untold and await self._tell(held, caller)
         return self._words.ended(held.connection, first=first)
+
+    async def _tell(self, held: Held, caller: Caller) -> bool:
+        """Note that the owner is being told; the questions of one call, which has one `Caller`, tell it together."""
+        call = id(caller)
+        task = self._telling.get(call)
+        if task is None:
+            task = self._telling[call] = asyncio.create_task(self._connections.tell(held))
+            task.add_done_callback(lambda _: self._telling.pop(call, None))
+        return await asyncio.shield(task)

@@ -1,5 +1,7 @@
 """What several tests here ask of a machine."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.errors import ReconnectRequired
@@ -16,5 +18,5 @@ async def round_trips(machine: Machine, count: int = 20) -> None:
 async def refusal(machine: Machine, *, refused: str | None = None) -> str:
     """What the owner is told when there is no token."""
     with pytest.raises(ReconnectRequired) as caught:
-        await machine.rotation.access_token(ADA, refused=refused)
+        await machine.rotation.access_token(replace(ADA), refused=refused)  # each call has a caller of its own
     return str(caught.value)
