@@ -60,12 +60,7 @@ async def beside(
 ) -> Beside:
     """Ask what bears on reading these days, as far as the range is worth it."""
     found = Beside()
-    if days is None or source.synthetic or collection.entered or collection.date_kind is DateKind.UNDATED:
-        return found
-    try:
-        if collection.granted_by(await source.granted(caller)) is False:
-            return found  # the question itself will be refused, and nothing may be asked
-    except VitalsError:
+    if days is None or not await _may_ask(caller, source, collection):
         return found
 
     async def read_nights() -> None:
@@ -88,6 +83,16 @@ async def beside(
         for step in (read_nights, rings, newest):
             group.start_soon(_softly, step)
     return found
+
+
+async def _may_ask(caller: Caller, source: Source, collection: Collection) -> bool:
+    """Say whether anything bears on these records, and may be asked."""
+    if source.synthetic or collection.entered or collection.date_kind is DateKind.UNDATED:
+        return False
+    try:
+        return collection.granted_by(await source.granted(caller)) is not False  # else the question will be refused
+    except VitalsError:
+        return False
 
 
 async def _newest(caller: Caller, source: Source, collection: Collection) -> datetime | None:

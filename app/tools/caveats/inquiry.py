@@ -68,19 +68,10 @@ async def gather(
     found.since = wanted[-1] - (LOOK_DAYS - 1) * _DAY
     wanted = [day for day in wanted if day >= found.since]
     inquiry = _Inquiry(caller, source, wanted, found)
-    steps: list[tuple[str, Callable[[], Awaitable[None]]]] = []
-    if known.newest is not None:
-        found.newest = known.newest
-    else:
-        steps.append((_SAMPLES, inquiry.sync))
-    if collection.name != _WEAR:  # what is missing cannot be its own witness
-        steps.append((_WEAR, inquiry.wear))
-    if known.nights is None and known.stamps is None:
-        steps.append((_SLEEP, inquiry.sleep))
+    found.newest = known.newest
     if known.rings is not None:
         inquiry.read_rings(known.rings)
-    elif collection.not_on:
-        steps.append((_RINGS, inquiry.rings))
+    steps = _steps(inquiry, collection, known)
     async with anyio.create_task_group() as group:
         for name, step in steps:
             group.start_soon(inquiry.softly, name, step)
@@ -88,6 +79,22 @@ async def gather(
         await inquiry.softly(_RINGS, inquiry.rings_if_nothing_came)
     found.unread = [name for name, _ in steps if name in inquiry.unread]
     return found
+
+
+def _steps(
+    inquiry: "_Inquiry", collection: Collection, known: Known
+) -> list[tuple[str, Callable[[], Awaitable[None]]]]:
+    """Return what is to be asked: what nobody has read yet."""
+    steps: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+    if known.newest is None:
+        steps.append((_SAMPLES, inquiry.sync))
+    if collection.name != _WEAR:  # what is missing cannot be its own witness
+        steps.append((_WEAR, inquiry.wear))
+    if known.nights is None and known.stamps is None:
+        steps.append((_SLEEP, inquiry.sleep))
+    if known.rings is None and collection.not_on:
+        steps.append((_RINGS, inquiry.rings))
+    return steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,18 +207,24 @@ def _answer(
     notes += _of_missing(parts[NIGHT], [place.today - timedelta(days=back) for back in range(days + 1)], today)
     if cut:
         notes.append(f"The {cut} oldest of the days asked for do not fit: ask health_query for them.")
-    if any(part.newest(place.today) is None for part in parts.values()):
-        notes.append(_NO_NEWEST)
-    if parts[NIGHT].newest(place.today) is not None and not parts[NIGHT].there(place.today):
-        notes.append(_OLD_NIGHT)
-    if newer := [day for day in parts[NIGHT].records if day > place.today and parts[NIGHT].there(day)]:
-        notes.append(_NEWER_NIGHT.format(max(newer)))
+    notes += _of_the_newest(parts, place.today)
     answer["collections"] = {plain_name(name): part.collection.qualified for name, part in parts.items()}
     answer["units"] = writer.units
     answer |= writer.marks
     answer["notes"] = [*notes, *writer.notes]
     answer["days"] = before  # last: it is the longest, and some hosts cut what is long
     return answer
+
+
+def _of_the_newest(parts: Mapping[str, Part], today: date) -> list[str]:
+    """Say where the newest record is not there, or is not of the day that it could be taken for."""
+    nights = parts[NIGHT]
+    notes = [_NO_NEWEST] if any(part.newest(today) is None for part in parts.values()) else []
+    if nights.newest(today) is not None and not nights.there(today):
+        notes.append(_OLD_NIGHT)
+    if newer := [day for day in nights.records if day > today and nights.there(day)]:
+        notes.append(_NEWER_NIGHT.format(max(newer)))
+    return notes
 
 
 def _of_missing(nights: Part, days: Sequence[date], today: Answer) -> list[str]:

@@ -176,7 +176,7 @@ async def test_buckets_ask_the_source_for_no_more_than_they_need() -> None:
 
     await connector.ask("health_query", collection="heartrate", day="today", resolution="hour")
 
-    assert [fields for name, _, fields in connector.source.asked if name == "heartrate"][0] == ("bpm", "timestamp")
+    assert next(fields for name, _, fields in connector.source.asked if name == "heartrate") == ("bpm", "timestamp")
 
 
 class FailingLater(FakeSource):
