@@ -331,7 +331,7 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "P2": (
         _P + "test_p2_nothing_that_anyone_sends_comes_back_as_markup",
         _P + "test_p2_a_name_a_zone_and_what_oura_says_are_text_on_our_pages",
-        _CONSENT + "test_markup_in_any_parameter_or_name_comes_back_escaped",
+        "tests/signin/test_consent_texts.py::test_markup_in_any_parameter_or_name_comes_back_escaped",
     ),
     "P3": (
         _P + "test_p3_every_setting_is_exercised_and_the_readme_names_each",

@@ -58,7 +58,7 @@ LINES = (
         "4.1.2",
         "state",
         "state comes back exactly",
-        CONSENT + "test_a_state_with_markup_travels_through_consent_unchanged",
+        "tests/signin/test_consent_texts.py::test_a_state_with_markup_travels_through_consent_unchanged",
     ),
     _.shown("4.1.2.1", "page", "a bad client or redirect URI is shown to the person and sent nowhere", _UNTOLD),
     _.gap(
@@ -254,7 +254,7 @@ LINES = (
         "sanitized",
         "whatever arrives is checked before it is used or shown",
         MALFORMED + "test_no_form_query_or_header_is_a_fault_of_ours",
-        CONSENT + "test_markup_in_any_parameter_or_name_comes_back_escaped",
+        "tests/signin/test_consent_texts.py::test_markup_in_any_parameter_or_name_comes_back_escaped",
     ),
     _.shown(
         "10.15",
