@@ -13,6 +13,7 @@ _GAPS: Final = "tests/cases/test_d_gaps.py::"
 _D_VALUES: Final = "tests/cases/test_d_values.py::"
 _D_WORDS: Final = "tests/cases/test_d_words.py::"
 _PARTIAL: Final = "tests/cases/test_d_partial.py::"
+_JOURNEYS: Final = "tests/cases/test_d_journeys.py::"
 _FLOODS: Final = "tests/attacks/test_floods.py::"
 _BROWSER: Final = "tests/signin/test_browser.py::"
 _CALLBACK: Final = "tests/signin/test_callback.py::"
@@ -50,6 +51,11 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "D4": (_D + "test_d4_a_night_is_the_wake_days_and_every_answer_about_it_says_wake_day",),
     "D5": (
         _D + "test_d5_today_is_the_owners_day_for_every_tool_that_knows_one",
+        _JOURNEYS + "test_d5_on_a_journey_today_and_last_night_are_those_of_the_owners_clock",
+        _JOURNEYS + "test_d5_the_clock_costs_one_request_and_none_where_nothing_depends_on_it",
+        _JOURNEYS + "test_d5_without_the_nights_the_zone_decides",
+        _JOURNEYS + "test_d5_a_zone_named_in_the_question_decides",
+        _JOURNEYS + "test_d5_the_samples_of_last_night_are_those_of_the_main_sleep",
         "tests/tools/today/test_today.py::test_today_is_the_owners_day_and_not_the_servers",
         _RANGES + "test_d5_words_for_days_are_the_owners_days_in_all_collections",
         _RANGES + "test_d5_last_night_is_the_wake_day_or_the_hours_and_nothing_else",
@@ -84,6 +90,7 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "D19": (_D_VALUES + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
     "D20": (_D_VALUES + "test_d18_d19_d20_values_arrive_as_they_were_sent_with_their_unit",),
     "D22": (
+        _JOURNEYS + "test_d22_a_night_that_is_not_over_has_a_word_of_its_own",
         _PARTIAL + "test_a_day_synced_in_part_says_so_in_every_collection_and_form",
         _PARTIAL + "test_the_times_of_the_record_tell_how_much_of_the_day_there_is_and_go_out_only_if_asked_for",
         _PARTIAL + "test_today_is_unfinished_in_all_that_grows_and_a_whole_day_is_not",

@@ -141,7 +141,7 @@ def ahead() -> list[bytes]:
         POST + b"Content-Length: %d\r\n\r\n" % len(form) + form,
         b"GET /nothing HTTP/1.1\r\nHost: HOST\r\n\r\n",
         POST + chunked(form[:5], form[5:], b""),
-    ] * 5
+    ] * 3  # fewer than `heads.PIPELINED`
 
 
 def test_requests_sent_ahead_are_answered_one_by_one_in_their_order(running: Process) -> None:
@@ -149,7 +149,7 @@ def test_requests_sent_ahead_are_answered_one_by_one_in_their_order(running: Pro
 
     received = exchange(running, b"".join([*ahead(), last]), ends=False)
 
-    assert statuses(received) == [*[200, 400, 404, 400] * 5, 200]
+    assert statuses(received) == [*[200, 400, 404, 400] * 3, 200]
 
 
 def test_whoever_sends_ahead_and_leaves_makes_no_line_of_the_log_look_like_a_fault(running: Process) -> None:

@@ -10,7 +10,6 @@ from tests.requirement_tables.places import (
     AUTHORIZE,
     BEARER,
     CALLBACK,
-    CONSENT,
     CONSENT_ATTACKS,
     GUARDS,
     ISSUING,

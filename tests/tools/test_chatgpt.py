@@ -206,7 +206,7 @@ async def test_a_day_has_its_values_with_units_and_names_what_is_missing() -> No
     assert text.index("### main sleep") < text.index("### not counted as sleep")
     assert "- not_permitted (The scope spo2 is not granted.): oura.daily_spo2\n" in text
     assert "- no_membership (No membership.): oura.vO2_max\n" in text
-    assert "- incomplete (It did not answer.): oura.workout\n" in text
+    assert "- not_read (It did not answer.): oura.workout\n" in text
     assert page["metadata"]["missing"].startswith("oura.daily_readiness: not_computed_yet, ")
     assert "oura.session: no_record" in page["metadata"]["missing"]
     assert "today and not over" in text

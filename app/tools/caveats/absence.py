@@ -17,6 +17,7 @@ from app.tools.caveats.evidence import (
     NOT_COMPUTED,
     NOT_LOOKED_UP,
     NOT_OVER,
+    NOT_READ,
     NOT_SYNCED,
     NOT_WORN,
     Evidence,
@@ -41,6 +42,7 @@ CONCLUDE: Final = {
     NO_NIGHT: "no_long_sleep: that day has naps or rest, but no night, and why is not known.",
     NO_SCORE: "no_score: the day has a record, but its score is empty, and why is not known.",
     NO_VALUE: "no_value: the day has a record, but its value is empty, and why is not known.",
+    NOT_READ: "It could not be read, so this says nothing about whether records exist. Ask again later.",
     INCOMPLETE: "Not everything could be read, so this says nothing about whether records exist. Ask again later.",
     NOT_LOOKED_UP: "not_looked_up: why there is no record was looked for on newer days only; ask for fewer days.",
 }
