@@ -116,6 +116,7 @@ class Journeys(RuleBasedStateMachine):
                 assert (said["state"], said["iss"]) == (f"state of {attempt.app}", URL)
                 self.world.codes.append(Code(said["code"], attempt.app, self.world.now))
                 return
+        attempt.ended |= browser != attempt.browser  # whoever opens it elsewhere ends it
         assert not location, "a code without the owner's approval in this browser"
         assert "code=" not in answer.text
 
@@ -228,6 +229,8 @@ def test_each_thing_that_can_happen_happens_as_the_model_says() -> None:
         then(it._press, world.pages[-1], 0, "deny")
         for who in ("owner", "stranger", "owner"):
             then(it._come_back, world.attempts[-1], 1, who)
+        then(it._come_back, world.attempts[-1], 0, "owner")  # ended by the other browser
+        then(it._press, world.pages[-1], 0, "approve")
         then(it._come_back, world.attempts[-1], 0, "owner")
         then(it._come_back, world.attempts[-1], 0, "owner")
         for app, sound in ((1, True), (0, False), (0, True)):

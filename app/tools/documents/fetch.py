@@ -124,7 +124,7 @@ def _written_day(call: Call, place: Here, day: date, found: list[Section], *, sy
         "kind": "day",
         "day": day.isoformat(),
         "timezone": place.zone.key,
-        "complete": "false" if {"incomplete", "left_out"} & set(missing.values()) else "true",
+        "complete": "false" if {"incomplete", "not_read", "left_out"} & set(missing.values()) else "true",
         "missing": ", ".join(f"{name}: {word}" for name, word in missing.items()),
     }
     if synthetic:
