@@ -40,10 +40,10 @@ REACHED = {
     "POST /revoke": {400, 401},
     "POST /register": {201, 400},
     "GET /callback/oura/": {400},
-    "POST /connections/end": {303},
-    "POST /connections/disconnect": {303},
+    "POST /connections/end": {403},  # without a session nothing is done, in words
+    "POST /connections/disconnect": {403},
     "POST /connections/signin": {400, 403},
-    "POST /connections/signout": {303},
+    "POST /connections/signout": {403},
 }
 
 
