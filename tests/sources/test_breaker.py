@@ -310,3 +310,71 @@ async def test_an_answer_that_is_too_large_shows_that_somebody_is_there(monkeypa
         assert isinstance(await fails(ask), SourceChanged)
         oura.answer = PAGE
         await ask()
+
+
+class OneIsBroken:
+    """Answers 500 for some collections and a page for all others."""
+
+    def __init__(self, *broken: str) -> None:
+        self.broken = set(broken)
+        self.asked: list[str] = []
+
+    async def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        name = request.url.path.rsplit("/", 1)[-1]
+        self.asked.append(name)
+        return httpx2.Response(500, json={}) if name in self.broken else PAGE
+
+
+@asynccontextmanager
+async def asking_for(oura: OneIsBroken, time: Time) -> AsyncIterator[Callable[[str], Coroutine[Any, Any, object]]]:
+    async def wait(_seconds: float) -> None:
+        """Do not."""
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(oura)) as http:
+        client = OuraClient(http=http, api_url="https://oura.test", tokens=Tokens(), sleep=wait, clock=time)
+        yield lambda name: client.page(ADA, COLLECTIONS[name], {})
+
+
+async def test_one_collection_that_is_broken_keeps_nobody_from_the_others_and_is_left_alone_itself() -> None:
+    oura, time = OneIsBroken("vO2_max"), Time()
+    async with asking_for(oura, time) as ask:
+        for _ in range(FAILURES):
+            await fails(lambda: ask("vO2_max"))
+        sent = oura.asked.count("vO2_max")
+        for _ in range(5):
+            await ask("daily_sleep")
+            said = await fails(lambda: ask("vO2_max"))
+
+        assert isinstance(said, Down)
+        assert "Oura's vO2_max has been failing for" in str(said)
+        assert oura.asked.count("vO2_max") == sent  # the answers for another one do not open it again
+        time.at += PAUSES_S[0]
+        oura.broken.clear()
+        await ask("vO2_max")
+        await ask("vO2_max")
+
+
+async def test_a_second_collection_that_fails_too_means_that_all_of_it_is_down() -> None:
+    oura = OneIsBroken("vO2_max", "workout")
+    async with asking_for(oura, Time()) as ask:
+        for _ in range(FAILURES):
+            await fails(lambda: ask("vO2_max"))
+        assert not isinstance(await fails(lambda: ask("workout")), Down)
+
+        said = await fails(lambda: ask("daily_sleep"))
+
+    assert isinstance(said, Down)
+    assert str(said).startswith("Oura has been failing for")
+
+
+async def test_without_any_connection_it_takes_no_second_collection() -> None:
+    oura = Oura(httpx2.ConnectError("no"))
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(oura)) as http:
+
+        async def wait(_seconds: float) -> None:
+            """Do not."""
+
+        client = OuraClient(http=http, api_url="https://oura.test", tokens=Tokens(), sleep=wait, clock=Time())
+        await until_down(lambda: client.page(ADA, SLEEP, {}))
+
+        assert isinstance(await fails(lambda: client.page(ADA, COLLECTIONS["workout"], {})), Down)

@@ -142,7 +142,7 @@ def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 async def after(vitals: Vitals, bent: Bent, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What is answered when the fault is over, by the same process."""
     bent.act = None
-    monkeypatch.setattr("app.sources.oura.breaker.Breaker.refuse_while_down", lambda self: None)  # its pause is over
+    monkeypatch.setattr("app.sources.oura.breaker.Breaker.refuse_while_down", lambda *_: None)  # its pause is over
     return await told(await vitals.connected_app(), "health_query", collection="daily_sleep", day="2026-03-08")
 
 

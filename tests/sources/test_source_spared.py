@@ -74,14 +74,19 @@ async def test_one_question_that_finds_oura_down_spares_it_the_next_ones(tmp_pat
             for _ in range(FAILURES):
                 await refused(app, "health_query", collection="sleep", day="2026-03-08")
             sent = asked
-            said = [
+            said = [await refused(app, "health_query", collection="sleep", day="2026-03-08")]
+            assert asked == sent
+            await refused(app, "health_query", collection="workout", day="2026-03-08")  # so it is not `sleep` alone
+            sent = asked
+            said += [
                 await refused(app, "health_query", collection=name, day="2026-03-08")
-                for name in ("sleep", "workout", "heartrate")
+                for name in ("sleep", "workout", "heartrate", "daily_stress")
             ]
             said.append(await refused(app, "health_today"))
 
     assert asked == sent
-    assert all("Oura has been failing for" in text and "HTTP 502" in text for text in said)
+    assert "Oura's sleep has been failing for" in said[0]
+    assert all("Oura has been failing for" in text and "HTTP 502" in text for text in said[1:])
 
 
 async def test_a_day_that_holds_what_one_collection_could_not_bring_still_has_the_others(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Asks a source that is down gently: who comes is told at once, and one request at a time finds out whether it is back.
 
 Down is what says nothing about the question: no connection, no answer in time, a 5xx, a web page. A 429 is no such
-thing (`pace` knows what to do), nor is any refusal: those are answers. It is counted for the whole process, whatever
-was asked, since all of it goes to the same place.
+thing (`pace` knows what to do), nor is any refusal: those are answers. It is counted for the whole process, since all
+of it goes to the same place. But as long as a 5xx or a web page came for one collection alone, that one may be broken
+and the source not, and nobody is kept from the others.
 """
 
 import math
@@ -30,7 +31,8 @@ class Down(SourceUnreachable):
 class Asking:
     """One request on its way."""
 
-    def __init__(self, streak: int, *, last: bool) -> None:
+    def __init__(self, collection: str, streak: int, *, last: bool) -> None:
+        self.collection = collection
         self.streak = streak  # failures in a row when it was sent
         self.last = last  # it will not be repeated if it fails
         self.failure: str | None = None
@@ -53,22 +55,27 @@ class Breaker:
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._streak = 0
+        self._failing: set[str] = set()  # the collections in this row
+        self._there = True  # in this row something always came, be it a 5xx
         self._since = 0.0  # of the first failure in a row
         self._not_before = -math.inf  # of the next probe
         self._reason = ""
         self._probe: anyio.Event | None = None  # set when the probe on its way is over
 
-    def refuse_while_down(self) -> None:
+    def refuse_while_down(self, collection: str) -> None:
         """Refuse whoever comes before the next probe is due.
+
+        Args:
+            collection: What is asked for.
 
         Raises:
             Down: Nothing is sent; the text says since when the source fails and when it is asked again.
         """
         now = self._clock()
-        if self._streak < FAILURES or now >= self._not_before:
+        if not self._holds(collection) or now >= self._not_before:
             return
         raise Down(
-            f"Oura has been failing for {_lasting(now - self._since)} (last: {self._reason}), so nothing was sent now. "
+            f"{self._what()} has been {self._lasting(now)}, so nothing was sent now. "
             f"Ask again in {math.ceil(self._not_before - now)} s: then one request tries it."
         )
 
@@ -76,50 +83,64 @@ class Breaker:
         """Say in a few words that the source is down, as far as is known; None if it answers."""
         if self._streak < FAILURES:
             return None
-        return f"failing for {_lasting(self._clock() - self._since)} (last: {self._reason})"
+        one = f"{next(iter(self._failing))} alone " if self._one_alone() else ""
+        return one + self._lasting(self._clock())
 
     @asynccontextmanager
-    async def asking(self, *, last: bool = True) -> AsyncIterator[Asking]:
+    async def asking(self, collection: str, *, last: bool = True) -> AsyncIterator[Asking]:
         """Surround one request. While another one probes, wait for what comes of it.
 
         Args:
+            collection: What is asked for.
             last: It will not be repeated if it fails. A failure that will be counts only while probing.
 
         Raises:
             Down: See `refuse_while_down`.
         """
-        probe = await self._admitted()
-        asking = Asking(self._streak, last=last or probe is not None)
+        probe = await self._admitted(collection)
+        asking = Asking(collection, self._streak, last=last or probe is not None)
         try:
             yield asking
         except Unreachable as error:
-            self._fail(asking, error.reason)
+            self._fail(asking, error.reason, there=False)
             raise
         except Exception:
-            self._answered()  # too large, say: something came
+            self._answered(collection)  # too large, say: something came
             raise
         else:
             if asking.failure is not None:
                 self._fail(asking, asking.failure)
             else:
-                self._answered()
+                self._answered(collection)
         finally:  # whoever hangs up has learned nothing, and the next one probes
             if probe is not None:
                 self._probe = None
                 probe.set()
 
-    async def _admitted(self) -> anyio.Event | None:
+    def _one_alone(self) -> bool:
+        return self._there and len(self._failing) == 1
+
+    def _holds(self, collection: str) -> bool:
+        return self._streak >= FAILURES and (not self._one_alone() or collection in self._failing)
+
+    def _what(self) -> str:
+        return f"Oura's {next(iter(self._failing))}" if self._one_alone() else "Oura"
+
+    def _lasting(self, now: float) -> str:
+        return f"failing for {_lasting(now - self._since)} (last: {self._reason})"
+
+    async def _admitted(self, collection: str) -> anyio.Event | None:
         """Return once a request may be sent: as a probe, with the event that others wait for, or as one of many."""
         while True:
-            self.refuse_while_down()
-            if self._streak < FAILURES:
+            self.refuse_while_down(collection)
+            if not self._holds(collection):
                 return None
             if self._probe is None:
                 self._probe = anyio.Event()
                 return self._probe
             await self._probe.wait()
 
-    def _fail(self, asking: Asking, reason: str) -> None:
+    def _fail(self, asking: Asking, reason: str, *, there: bool = True) -> None:
         if not asking.last:
             return
         if asking.streak != self._streak:
@@ -128,6 +149,8 @@ class Breaker:
         if self._streak == 0:
             self._since = now
         self._streak += 1
+        self._failing.add(asking.collection)
+        self._there &= there
         self._reason = reason
         if self._streak >= FAILURES:
             pause_s = PAUSES_S[min(self._streak - FAILURES, len(PAUSES_S) - 1)]
@@ -135,10 +158,14 @@ class Breaker:
         if self._streak == FAILURES:
             _log.warning("source_down", source="oura", reason=reason)
 
-    def _answered(self) -> None:
+    def _answered(self, collection: str) -> None:
+        if self._streak >= FAILURES and not self._holds(collection):
+            return  # it says nothing about the one that is held
         if self._streak >= FAILURES:
             _log.warning("source_back", source="oura")
         self._streak = 0
+        self._failing.clear()
+        self._there = True
 
 
 def _lasting(seconds: float) -> str:

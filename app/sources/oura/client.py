@@ -152,8 +152,10 @@ class OuraClient:
             await self._sleep(_RETRY_WAIT_S)
 
     async def _once(self, url: str, token: str, collection: Collection, *, last: bool) -> Page:
-        self._breaker.refuse_while_down()  # who comes now is told at once, and does not queue behind slow ones first
-        async with self._pace.turn(), self._breaker.asking(last=last) as asking:
+        self._breaker.refuse_while_down(
+            collection.name
+        )  # who comes now is told at once, and does not queue behind slow ones first
+        async with self._pace.turn(), self._breaker.asking(collection.name, last=last) as asking:
             status, headers, body = await get(self._http, url, token)
             if status == 429:
                 self._pace.limited()
