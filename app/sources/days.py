@@ -88,7 +88,8 @@ class Sieve:
             if near or not self._synthetic:
                 return None
         seconds = stamp.timestamp()
-        return Kept((0, seconds), f"at {seconds}", record)
+        # Samples may share an instant (in a workout and at rest); only one that is the same in all has come twice.
+        return Kept((0, seconds), f"at {seconds} {[*record.values()]}", record)
 
     def _document(self, record: Record, window: Window | None) -> Kept | None:
         lasts = span(self._collection, record)
@@ -100,9 +101,10 @@ class Sieve:
                 return None
         stamp = _first_instant(self._collection.stamp_fields, record)
         given = record.get("id")
+        day = lasts[0] if lasts else ""  # an id that stands on two days is no reason to drop one of them
         return Kept(
             (lasts[0].toordinal() if lasts else _NEVER, stamp.timestamp() if stamp else 0.0),
-            f"id {given}" if isinstance(given, str) and given else _content(record),
+            f"id {given} {day}" if isinstance(given, str) and given else _content(record),
             record,
         )
 

@@ -95,3 +95,48 @@ def test_a_stamp_without_an_offset_is_taken_as_utc_and_nonsense_as_none() -> Non
 
 def test_a_record_without_a_day_has_no_span() -> None:
     assert span(COLLECTIONS["enhanced_tag"], {"comment": "x"}) is None
+
+
+def identity(name: str, record: Record) -> str:
+    collection, days = COLLECTIONS[name], DateRange(date(2026, 3, 9), date(2026, 3, 10), DAY.zone)
+    (window,) = windows(collection, days)
+    found = Sieve(collection, days).sift(record, window)
+    assert found is not None
+    return found.identity
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other", "same"),
+    [
+        pytest.param(
+            "heartrate",
+            {"timestamp": "2026-03-10T16:00:00Z", "bpm": 60, "source": "rest"},
+            {"timestamp": "2026-03-10T16:00:00Z", "bpm": 150, "source": "workout"},
+            False,
+            id="two samples of one instant",
+        ),
+        pytest.param(
+            "heartrate",
+            {"timestamp": "2026-03-10T16:00:00Z", "bpm": 60, "source": "rest"},
+            {"timestamp": "2026-03-10T16:00:00Z", "bpm": 60, "source": "rest"},
+            True,
+            id="one sample twice",
+        ),
+        pytest.param(
+            "daily_sleep",
+            {"id": "a", "day": "2026-03-10", "score": 80},
+            {"id": "a", "day": "2026-03-09", "score": 70},
+            False,
+            id="two days under one id",
+        ),
+        pytest.param(
+            "daily_sleep",
+            {"id": "a", "day": "2026-03-10", "score": 80},
+            {"id": "a", "day": "2026-03-10", "score": 81},
+            True,
+            id="a record that changed between two pages",
+        ),
+    ],
+)
+def test_only_what_came_twice_is_taken_for_one(name: str, one: Record, other: Record, same: bool) -> None:
+    assert (identity(name, one) == identity(name, other)) is same
