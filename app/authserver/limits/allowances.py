@@ -9,6 +9,7 @@ nor the renewal of its access is counted, whoever shares its address.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+SITE = 5  # a network of very many addresses, a /48 of IPv6, has so many times what one address has
 WINDOW_S = 600  # short, so that whoever is refused by mistake waits minutes
 DAY_S = 24 * 3600
 

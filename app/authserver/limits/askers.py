@@ -25,6 +25,7 @@ Network = IPv4Network | IPv6Network
 
 _HOPS = 32  # of a chain of proxies that is longer, only the end is looked at
 _V6_PREFIX = 64  # what one household or machine is given; within it, addresses are free to change
+_V6_SITE = 48  # what a customer is given who asks for many of these: 65,536 at the price of one
 
 # Source: Anthropic, "IP addresses" (outbound), as of autumn 2026. OpenAI's list changes too often to be written here;
 # for ChatGPT see `allowances.of_shared_app`. A network that is missing has the allowance of any other address.
@@ -46,10 +47,12 @@ class Asker:
 
     `one` is an address, or a /64 of IPv6. `shared` is a network that many people are known to share. `anyone` has no
     address that could be told from others: on loopback, in a private network, or behind a proxy that is not named.
+    `site` is the /48 around a /64: who holds one can ask from thousands of the other.
     """
 
     tag: str
     kind: Literal["one", "shared", "anyone"]
+    site: str | None = None
 
 
 ANYONE = Asker("anyone", "anyone")
@@ -104,8 +107,12 @@ class Askers:
         for name, networks in _SHARED.items():
             if any(address in network for network in networks):
                 return Asker(name, "shared")
-        packed = address.packed if isinstance(address, IPv4Address) else address.packed[: _V6_PREFIX // 8]
-        return Asker(hmac.new(self._key, packed, hashlib.sha256).hexdigest()[:32], "one")
+        if isinstance(address, IPv4Address):
+            return Asker(self._tag(address.packed), "one")
+        return Asker(self._tag(address.packed[: _V6_PREFIX // 8]), "one", self._tag(address.packed[: _V6_SITE // 8]))
+
+    def _tag(self, packed: bytes) -> str:
+        return hmac.new(self._key, packed, hashlib.sha256).hexdigest()[:32]
 
 
 def client_address(peer: Address | None, forwarded: Sequence[str], trusted: Trusted) -> Address | None:

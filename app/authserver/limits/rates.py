@@ -21,7 +21,7 @@ from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.aio.storage import Storage
 from limits.aio.strategies import FixedWindowRateLimiter
 
-from app.authserver.limits.allowances import WINDOW_S, Allowance, Budget
+from app.authserver.limits.allowances import SITE, WINDOW_S, Allowance, Budget
 from app.authserver.limits.askers import Asker
 from app.errors import StoreUnavailable, TooManyRequests
 from app.store.base import Store
@@ -121,10 +121,12 @@ class Rates:
         if allowance.total is not None and not await self._named.test(total):
             raise await self._refusal(self._named, total)
         if asker.kind == "shared":
-            await self._take(self._named, _Level(allowance.shared, WINDOW_S, allowance.name), asker.tag)
+            await self._take(self._named, (_Level(allowance.shared, WINDOW_S, allowance.name), asker.tag))
         elif asker.kind == "one":
             most = allowance.each if await self._named.test(crowd) else allowance.crowded
-            await self._take(self._addresses, _Level(most, WINDOW_S, allowance.name), asker.tag)
+            own = (_Level(most, WINDOW_S, allowance.name), asker.tag)
+            around = (_Level(SITE * most, WINDOW_S, allowance.name), asker.site)
+            await self._take(self._addresses, own, *((around,) if asker.site else ()))
         if not await self._named.hit(total) and allowance.total is not None:
             raise await self._refusal(self._named, total)
 
@@ -133,10 +135,12 @@ class Rates:
         level = _Level(budget.amount, budget.per_s, budget.name)
         return await self._named.test(level) and await self._named.hit(level)
 
-    async def _take(self, counting: FixedWindowRateLimiter, level: RateLimitItem, *tag: str) -> None:
-        # Looked at first, so that a flood that is refused only reads; what counts is the second, which is exact.
-        if not await counting.test(level, *tag) or not await counting.hit(level, *tag):
-            raise await self._refusal(counting, level, *tag)
+    async def _take(self, counting: FixedWindowRateLimiter, *counts: tuple[RateLimitItem, str]) -> None:
+        # Looked at first, all of them, so that a flood that is refused only reads; what counts is the second, exact.
+        for step in (counting.test, counting.hit):
+            for level, tag in counts:
+                if not await step(level, tag):
+                    raise await self._refusal(counting, level, tag)
 
     async def _refusal(self, counting: FixedWindowRateLimiter, level: RateLimitItem, *tag: str) -> TooManyRequests:
         ends_at = (await counting.get_window_stats(level, *tag)).reset_time

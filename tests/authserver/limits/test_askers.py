@@ -78,6 +78,18 @@ def test_which_addresses_are_one(one: str, other: str, same: bool) -> None:
     assert (askers.of_address(parse(one)) == askers.of_address(parse(other))) is same
 
 
+def test_two_64_of_one_48_are_two_who_share_a_site_and_ipv4_has_none() -> None:
+    one, other, elsewhere, four = (
+        Askers([], key=KEY).of_address(parse(address))
+        for address in ("2001:db8:1:2::1", "2001:db8:1:3::1", "2001:db8:2:2::1", "203.0.113.7")
+    )
+
+    assert one.tag != other.tag
+    assert one.site == other.site != elsewhere.site
+    assert one.site not in {one.tag, None}
+    assert four.site is None
+
+
 @pytest.mark.parametrize(
     "address",
     ["127.0.0.1", "::1", "10.1.2.3", "172.17.0.1", "192.168.1.1", "100.64.0.1", "fd00::1", "fe80::1%eth0", "", "x"],

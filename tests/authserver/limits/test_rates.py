@@ -6,7 +6,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from app.authserver.limits.allowances import CLIENT_RECORDS, REGISTRATION, SIGN_IN, WINDOW_S, Allowance, of_shared_app
+from app.authserver.limits.allowances import (
+    CLIENT_RECORDS,
+    REGISTRATION,
+    SIGN_IN,
+    SITE,
+    WINDOW_S,
+    Allowance,
+    of_shared_app,
+)
 from app.authserver.limits.askers import ANYONE, Asker
 from app.authserver.limits.rates import Counters, Rates
 from app.errors import StoreUnavailable, TooManyRequests
@@ -213,3 +221,27 @@ async def test_without_a_store_nobody_is_let_in(tmp_path: Path, clock: Clock) ->
 )
 def test_what_counts_as_an_assistant_that_many_share(uris: object, expected: bool) -> None:
     assert of_shared_app(uris) is expected
+
+
+async def test_a_network_of_thousands_of_addresses_has_no_more_than_a_few(
+    machines: tuple[Store, Store], clock: Clock
+) -> None:
+    rates = Rates(machines[0], now=clock)
+    generous = Allowance("generous", each=3, crowded=1, shared=5, crowd=10_000, total=10_000)
+
+    let_in = sum([await admitted(rates, generous, Asker(f"t{n}", "one", "site"), 1) for n in range(200)])
+    written = await records(machines[0])
+
+    assert let_in == SITE * generous.each
+    assert len(written) <= let_in + 2  # its own, the site's, and all together: those that were refused left nothing
+    assert await admitted(rates, generous, Asker("honest", "one", "elsewhere"), 5) == generous.each
+
+
+async def test_who_has_used_up_their_own_takes_nothing_from_those_around(
+    machines: tuple[Store, Store], clock: Clock
+) -> None:
+    rates = Rates(machines[0], now=clock)
+    generous = Allowance("generous", each=3, crowded=1, shared=5, crowd=10_000, total=10_000)
+    assert await admitted(rates, generous, Asker("noisy", "one", "site"), 100) == generous.each
+
+    assert await admitted(rates, generous, Asker("neighbour", "one", "site"), 5) == generous.each
