@@ -125,8 +125,8 @@ class SignIn:
             response = go("/connections")
             await self.sessions.start(response, owner=SANDBOX_OWNER, browser=fingerprint(secret))
         else:
-            state = await self._attempts.begin("owner", browser=fingerprint(secret), zone=zone)
-            response = go(self._oauth.authorize_url(state))
+            begun = await self._attempts.begin("owner", browser=fingerprint(secret), zone=zone)
+            response = go(self._oauth.authorize_url(begun.state, challenge=begun.challenge))
         self.browser.set(response, secret)
         return response
 
@@ -134,5 +134,5 @@ class SignIn:
         if self._oauth is None:
             code = await self._codes.issue(request, SANDBOX_OWNER)
             return success_location(request, code, self._issuer)
-        state = await self._attempts.begin("app", browser=fingerprint(browser), zone=zone, params=request.parameters())
-        return self._oauth.authorize_url(state)
+        begun = await self._attempts.begin("app", browser=fingerprint(browser), zone=zone, params=request.parameters())
+        return self._oauth.authorize_url(begun.state, challenge=begun.challenge)

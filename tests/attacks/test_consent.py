@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from app.authserver.owner.consent import plain_name
@@ -136,6 +137,24 @@ async def test_what_an_attacker_began_cannot_be_finished_by_the_owners_browser(v
     assert owner.status == 403
     assert not owner.stopped
     assert vitals.simulator.state()["families"] == []  # the owner's code was not even exchanged
+
+
+async def test_a_code_of_one_sign_in_at_oura_is_no_good_in_another(vitals: Vitals) -> None:
+    """Even in the same browser, by the same owner: it was given for a challenge of which another record has the key."""
+    jar, codes = vitals.http(), []
+    for _ in range(2):
+        browser = Browser(jar, stop_at=f"{URL}/callback/oura/")
+        await browser.open(authorize(await client_id(jar)))
+        await browser.press("approve", {"timezone": "Europe/Berlin"})
+        await browser.press("owner")
+        codes.append(httpx2.URL(browser.address).params)
+
+    mixed = await jar.get(f"{URL}/callback/oura/", params={"state": codes[0]["state"], "code": codes[1]["code"]})
+
+    assert mixed.status_code == 400
+    assert "Start again" in mixed.text
+    assert vitals.simulator.state()["families"] == []
+    assert await vitals.parts.connections.owners() == []
 
 
 async def test_nor_does_an_earlier_yes_of_the_owner_carry_over_to_another_app(vitals: Vitals) -> None:

@@ -48,15 +48,11 @@ LINES = (
         "no redirect carries a form along",
         GUARDS + "test_only_a_page_with_a_form_tells_our_own_site_where_one_comes_from_and_nobody_else",
     ),
-    _.gap(
+    _.shown(
         "2.1.1",
         "client-injection",
         "as Oura's client: PKCE or a nonce against injected codes",
-        "Not sent: Oura's documents do not describe it, and its two token endpoints may differ. We hold a secret, "
-        "state is bound to the browser, and an account that is not the owner's is refused, so an injected code "
-        "gains a stranger nothing.",
-        CALLBACK + "test_the_owners_address_at_another_oura_account_is_refused",
-        CALLBACK + "test_another_browser_cannot_finish_and_what_it_shows_is_of_no_use_to_who_began",
+        "tests/attacks/test_consent.py::test_a_code_of_one_sign_in_at_oura_is_no_good_in_another",
     ),
     _.shown(
         "2.1.1",

@@ -13,6 +13,7 @@ from app.simulator import App, Simulator
 from app.sources.oura.oauth import ExchangeFailed, OuraOAuth
 from app.sources.oura.token_wire import Rejection, life_s, parse_tokens
 from app.vault.outcomes import NotSent, OutcomeUnknown, RefreshMisconfigured, RefreshRefused
+from tests.journey.test_whole_way import pkce
 
 OLD, NEW = "https://api.oura.example/oauth/token", "https://moi.oura.example/oauth/v2/ext/oauth-token"
 REVOKE_OLD, REVOKE_NEW = "https://api.oura.example/oauth/revoke", "https://moi.oura.example/oauth/v2/ext/oauth-revoke"
@@ -70,7 +71,7 @@ async def oauth(handler: Callable[[httpx2.Request], httpx2.Response]) -> AsyncIt
 @pytest.mark.anyio
 async def test_the_owner_is_sent_with_every_scope_named_and_the_exact_redirect_uri() -> None:
     async with oauth(Endpoints()) as client:
-        url = urlsplit(client.authorize_url("s+/="))
+        url = urlsplit(client.authorize_url("s+/=", challenge="of-the-verifier"))
 
     assert f"{url.scheme}://{url.netloc}{url.path}" == "https://cloud.oura.example/oauth/authorize"
     assert parse_qs(url.query) == {
@@ -79,6 +80,8 @@ async def test_the_owner_is_sent_with_every_scope_named_and_the_exact_redirect_u
         "redirect_uri": ["https://vitals.example/callback/oura/"],
         "scope": ["daily spo2 email"],
         "state": ["s+/="],
+        "code_challenge": ["of-the-verifier"],
+        "code_challenge_method": ["S256"],
     }
 
 
@@ -87,7 +90,7 @@ async def test_a_code_brings_tokens_with_scopes_in_our_spelling() -> None:
     endpoints = Endpoints(old=httpx2.Response(200, json=GOOD))
 
     async with oauth(endpoints) as client:
-        got = await client.exchange("code-1")
+        got = await client.exchange("code-1", verifier="verifier-1")
 
     assert (got.access_token, got.refresh_token, got.expires_in_s) == ("_0XAT", "_1XRT", 2591999)
     assert got.scopes == frozenset({"daily", "spo2", "email"})
@@ -95,6 +98,7 @@ async def test_a_code_brings_tokens_with_scopes_in_our_spelling() -> None:
     assert parse_qs(endpoints.seen[0].content.decode()) == {
         "grant_type": ["authorization_code"],
         "code": ["code-1"],
+        "code_verifier": ["verifier-1"],
         "redirect_uri": ["https://vitals.example/callback/oura/"],
         "client_id": ["client"],
         "client_secret": [SECRET],
@@ -108,10 +112,11 @@ async def test_a_code_that_the_first_endpoint_rejects_is_tried_once_at_the_next(
     endpoints = Endpoints(old=rejected(status, "invalid_request"), new=httpx2.Response(200, json=GOOD))
 
     async with oauth(endpoints) as client:
-        got = await client.exchange("code-1")
+        got = await client.exchange("code-1", verifier="verifier-1")
 
     assert endpoints.asked == ["old", "new"]
-    assert {parse_qs(request.content.decode())["code"][0] for request in endpoints.seen} == {"code-1"}
+    sent = [parse_qs(request.content.decode()) for request in endpoints.seen]
+    assert [(form["code"], form["code_verifier"]) for form in sent] == [(["code-1"], ["verifier-1"])] * 2
     assert got.token_url == NEW
 
 
@@ -120,10 +125,33 @@ async def test_an_endpoint_that_worked_before_is_asked_first_and_a_foreign_one_n
     endpoints = Endpoints(new=httpx2.Response(200, json=GOOD), old=httpx2.Response(200, json=GOOD))
 
     async with oauth(endpoints) as client:
-        await client.exchange("a", token_url=NEW)
-        await client.exchange("b", token_url="https://evil.example/token")
+        await client.exchange("a", verifier=None, token_url=NEW)
+        await client.exchange("b", verifier=None, token_url="https://evil.example/token")
 
     assert endpoints.asked == ["new", "old"]
+
+
+@pytest.mark.anyio
+async def test_a_sign_in_that_was_begun_without_a_challenge_sends_no_verifier() -> None:
+    endpoints = Endpoints(old=httpx2.Response(200, json=GOOD))
+
+    async with oauth(endpoints) as client:
+        await client.exchange("code-1", verifier=None)
+
+    assert "code_verifier" not in parse_qs(endpoints.seen[0].content.decode())
+
+
+@pytest.mark.anyio
+async def test_a_rejection_that_quotes_what_was_sent_is_told_without_it() -> None:
+    endpoints = Endpoints(old=rejected(403, "invalid_grant", "code-1 does not go with verifier-1"))
+
+    async with oauth(endpoints) as client:
+        with pytest.raises(ExchangeFailed) as caught:
+            await client.exchange("code-1", verifier="verifier-1")
+
+    assert "does not go with" in str(caught.value)
+    assert "code-1" not in str(caught.value)
+    assert "verifier-1" not in str(caught.value)
 
 
 @pytest.mark.anyio
@@ -134,7 +162,7 @@ async def test_a_code_that_both_reject_is_not_tried_a_third_time_and_the_older_t
 
     async with oauth(endpoints) as client:
         with pytest.raises(ExchangeFailed, match=r"invalid_client: Invalid client_id\.") as caught:
-            await client.exchange("code-1", token_url=NEW)
+            await client.exchange("code-1", verifier="verifier-1", token_url=NEW)
 
     assert endpoints.asked == ["new", "old"]
     assert caught.value.reason == "rejected"
@@ -162,7 +190,7 @@ async def test_a_code_is_not_sent_again_after_anything_but_400_and_401(answer: A
 
     async with oauth(endpoints) as client:
         with pytest.raises(ExchangeFailed) as caught:
-            await client.exchange("code-1")
+            await client.exchange("code-1", verifier="verifier-1")
 
     assert endpoints.asked == ["old"]
     assert caught.value.reason == reason
@@ -359,6 +387,7 @@ def test_a_missing_scope_is_unknown_and_a_missing_refresh_token_is_none() -> Non
 async def test_the_whole_way_works_for_applications_of_either_portal(registered_at: str) -> None:
     sim = Simulator(now=lambda: 1_800_000_000.0, app=App(registered_at=registered_at))  # type: ignore[arg-type] # literal
     root = "http://oura.test"
+    verifier, challenge = pkce()
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=sim.app)) as http:
         client = OuraOAuth(
             http=http,
@@ -370,16 +399,16 @@ async def test_the_whole_way_works_for_applications_of_either_portal(registered_
             scopes=("daily", "heartrate", "unknown"),
             redirect_uri="https://vitals.example/callback/oura/",
         )
-        answer = await http.get(f"{client.authorize_url('state-1')}&sim_auto=owner")
+        answer = await http.get(f"{client.authorize_url('state-1', challenge=challenge)}&sim_auto=owner")
         back = parse_qs(urlsplit(answer.headers["location"]).query)
 
-        first = await client.exchange(back["code"][0])
+        first = await client.exchange(back["code"][0], verifier=verifier)
         second = await client.refresh(first.refresh_token or "", token_url=first.token_url)
         with pytest.raises(RefreshRefused):
             await client.refresh(first.refresh_token or "", token_url=second.token_url)
 
-        again = await http.get(f"{client.authorize_url('state-2')}&sim_auto=owner")
-        third = await client.exchange(parse_qs(urlsplit(again.headers["location"]).query)["code"][0])
+        again = await http.get(f"{client.authorize_url('state-2', challenge=challenge)}&sim_auto=owner")
+        third = await client.exchange(parse_qs(urlsplit(again.headers["location"]).query)["code"][0], verifier=verifier)
         assert await client.revoke(access_token=third.access_token, refresh_token=third.refresh_token)
 
     assert back["state"] == ["state-1"]

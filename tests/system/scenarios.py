@@ -313,10 +313,12 @@ class SignIn:
         world = client.world
         cookie, secret = BrowserCookie("vitals-browser", public_url=client.url), secrets.token_urlsafe(32)
         attempts = Attempts(world.parts.store, world.parts.keys, now=world.parts.now)
-        state = await attempts.begin("app", browser=fingerprint(secret), zone="Europe/Berlin", params=client.request)
+        begun = await attempts.begin("app", browser=fingerprint(secret), zone="Europe/Berlin", params=client.request)
         simulator = world.oura.simulator
-        code = simulator.grants.code(simulator.person, frozenset(SCOPES), f"{client.url}/callback/oura/", None, "plain")
-        return {"state": state, "code": code}, {cookie.name: secret}
+        code = simulator.grants.code(
+            simulator.person, frozenset(SCOPES), f"{client.url}/callback/oura/", begun.challenge, "S256"
+        )
+        return {"state": begun.state, "code": code}, {cookie.name: secret}
 
     async def _visit(self, client: Client, query: dict[str, str], cookies: dict[str, str]) -> httpx2.Response:
         headers = {"cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}

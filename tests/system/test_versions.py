@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import orjson
 import pytest
 
@@ -13,10 +14,13 @@ from app.authserver.clients.cimd import Document
 from app.authserver.owner.attempts import Attempt, Attempts
 from app.authserver.owner.browser import fingerprint
 from app.authserver.records import AccessToken, Client, Code, Grant, RefreshToken
+from app.demo.browser import Browser
 from app.demo.walk import App
+from app.simulator import SCOPES
 from app.vault.connections import Connection
 from app.vault.intents import Intent, Intents
-from tests.app_under_test import Vitals, running_app
+from tests.app_under_test import URL, Vitals, running_app
+from tests.attacks.attacker import REDIRECT, authorize, client_id
 
 pytestmark = pytest.mark.anyio
 
@@ -150,7 +154,7 @@ async def test_an_intent_that_says_little_is_read_with_caution(vitals: Vitals) -
 async def test_a_sign_in_begun_on_a_newer_version_is_found(vitals: Vitals) -> None:
     parts, sealer = vitals.parts, vitals.parts.keys.sealer("signin")
     attempts = Attempts(parts.store, parts.keys, now=parts.now)
-    state = await attempts.begin("owner", browser=fingerprint("b"), zone=None)
+    state = (await attempts.begin("owner", browser=fingerprint("b"), zone=None)).state
     key, raw = await one(vitals, "signin:")
     begun = orjson.loads(sealer.open(raw, bound_to=key))
     await parts.store.put(key, sealer.seal(orjson.dumps({**begun, **NEWER}), bound_to=key))
@@ -159,3 +163,22 @@ async def test_a_sign_in_begun_on_a_newer_version_is_found(vitals: Vitals) -> No
 
     assert found is not None
     assert await attempts.claim(found) is not None
+
+
+async def test_a_sign_in_begun_before_pkce_was_sent_to_oura_is_finished_without_it(vitals: Vitals) -> None:
+    http, sealer, simulator = vitals.http(), vitals.parts.keys.sealer("signin"), vitals.simulator
+    browser = Browser(http, stop_at=f"{URL}/callback/oura/")
+    await browser.open(authorize(await client_id(http)))
+    await browser.press("approve", {"timezone": "Europe/Berlin"})
+    await browser.press("owner")
+    key, raw = await one(vitals, "signin:")
+    begun = orjson.loads(sealer.open(raw, bound_to=key))
+    del begun["verifier"]
+    await vitals.parts.store.put(key, sealer.seal(orjson.dumps(begun), bound_to=key))
+    code = simulator.grants.code(simulator.person, frozenset(SCOPES), f"{URL}/callback/oura/", None, "plain")
+
+    back = {"state": httpx2.URL(browser.address).params["state"], "code": code}
+    answer = await http.get(f"{URL}/callback/oura/", params=back)
+
+    assert answer.headers["location"].startswith(REDIRECT)
+    assert "code" in httpx2.URL(answer.headers["location"]).params

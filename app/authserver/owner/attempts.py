@@ -3,9 +3,14 @@
 A record comes into being only after the owner approved something, lives ten minutes, and goes
 pending → working → connected or refused, each step by compare-and-set, so that however often the browser
 repeats the callback, one of them acts. What is left after that is a tombstone that only says how it ended.
+
+The source is sent the hash of a verifier that the record keeps (PKCE), so a code that was given to another sign-in is
+no good in this one: who slips their own code into the owner's browser, or the owner's into theirs, gets nothing.
 """
 
+import hashlib
 import secrets
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -34,6 +39,15 @@ class Attempt:
     zone: str | None  # IANA name
     created_at: float  # unix s
     step: Step = "pending"
+    verifier: str | None = None  # PKCE; None in a record that a release before PKCE wrote
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What the source is told of a sign-in."""
+
+    state: str  # brings it back
+    challenge: str  # PKCE, S256
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +67,15 @@ class Attempts:
         self._sealer = keys.sealer("signin")
         self._now = now
 
-    async def begin(self, kind: Kind, *, browser: str, zone: str | None, params: Sequence[tuple[str, str]] = ()) -> str:
-        """Remember an approved sign-in and return the `state` that will bring it back."""
-        state = secrets.token_urlsafe(32)
-        attempt = Attempt(kind, tuple(params), browser, zone, self._now())
+    async def begin(
+        self, kind: Kind, *, browser: str, zone: str | None, params: Sequence[tuple[str, str]] = ()
+    ) -> Begun:
+        """Remember an approved sign-in."""
+        state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        attempt = Attempt(kind, tuple(params), browser, zone, self._now(), verifier=verifier)
         key = _key(state)
         await self._store.put(key, self._seal(key, attempt), ttl_s=ATTEMPT_LIFE_S)
-        return state
+        return Begun(state, _challenge(verifier))
 
     async def find(self, state: str) -> Found | None:
         """Return the attempt, at whatever step it is; None when we never began it or its time is over."""
@@ -82,7 +98,7 @@ class Attempts:
 
     async def finish(self, claimed: Found, step: Literal["connected", "refused"]) -> None:
         """Leave a tombstone that says how it ended and holds nothing of the app's request."""
-        attempt = replace(claimed.attempt, step=step, params=(), zone=None)
+        attempt = replace(claimed.attempt, step=step, params=(), zone=None, verifier=None)
         await self._store.put(claimed.key, self._seal(claimed.key, attempt), ttl_s=TOMBSTONE_LIFE_S)
 
     def _seal(self, key: str, attempt: Attempt) -> bytes:
@@ -92,6 +108,10 @@ class Attempts:
         record = orjson.loads(self._sealer.open(raw, bound_to=key))
         known = {name: record[name] for name in Attempt.__dataclass_fields__ if name in record}
         return Attempt(**{**known, "params": tuple((name, value) for name, value in record["params"])})
+
+
+def _challenge(verifier: str) -> str:
+    return urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
 
 def _key(state: str) -> str:

@@ -118,7 +118,7 @@ class Callback:
             SignInRefused: It ended otherwise; the tokens, if any came, were given back.
         """
         asked_at = self.now()
-        tokens = await self._exchange(request)
+        tokens = await self._exchange(request, attempt.verifier)
         settled = False
         try:
             connection = await self._accept(request, attempt, tokens, asked_at)
@@ -132,7 +132,7 @@ class Callback:
             if not settled:  # a fault of ours, or out of time
                 await self._give_back(tokens)
 
-    async def _exchange(self, request: Request) -> TokenAnswer:
+    async def _exchange(self, request: Request, verifier: str | None) -> TokenAnswer:
         query = request.query_params
         if (error := query.get("error")) is not None:
             said_no = error == "access_denied"
@@ -142,7 +142,8 @@ class Callback:
         if not (code := query.get("code")):
             raise SignInRefused(refusals.no_code())
         try:
-            return await self.oauth.exchange(code, token_url=await self._remembered_endpoint())
+            endpoint = await self._remembered_endpoint()
+            return await self.oauth.exchange(code, verifier=verifier, token_url=endpoint)
         except ExchangeFailed as failed:
             if failed.reason == "rejected" and "invalid_grant" in str(failed):
                 raise SignInRefused(refusals.code_over()) from None

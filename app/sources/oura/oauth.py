@@ -66,10 +66,11 @@ class OuraOAuth:
         self.scopes = scopes
         self._redirect_uri = redirect_uri
 
-    def authorize_url(self, state: str) -> str:
+    def authorize_url(self, state: str, *, challenge: str) -> str:
         """Return the address at Oura where the owner signs in and agrees.
 
-        Every scope is named: without a list Oura asks for all it has.
+        Every scope is named: without a list Oura asks for all it has. `challenge` is PKCE's, by S256, which Oura's
+        metadata lists; an endpoint that knew nothing of it would have to ignore it (RFC 6749, 3.1).
         """
         query = urlencode(
             {
@@ -78,25 +79,29 @@ class OuraOAuth:
                 "redirect_uri": self._redirect_uri,
                 "scope": " ".join(self.scopes),
                 "state": state,
+                "code_challenge": challenge,
+                "code_challenge_method": "S256",
             }
         )
         return f"{self._authorize_url}{'&' if urlsplit(self._authorize_url).query else '?'}{query}"
 
-    async def exchange(self, code: str, *, token_url: str | None = None) -> TokenAnswer:
+    async def exchange(self, code: str, *, verifier: str | None, token_url: str | None = None) -> TokenAnswer:
         """Turn a code into tokens, asking each endpoint at most once.
 
         Args:
             code: From Oura's callback; single-use.
+            verifier: What the challenge of `authorize_url` was made of; None if none was sent.
             token_url: The endpoint that worked for this owner before, tried first.
 
         Raises:
             ExchangeFailed: Every endpoint rejected it (the text is the first configured one's), or no answer came.
         """
-        form = {"grant_type": "authorization_code", "code": code, "redirect_uri": self._redirect_uri}
+        once = {"code": code} if verifier is None else {"code": code, "code_verifier": verifier}
+        form = {"grant_type": "authorization_code", "redirect_uri": self._redirect_uri, **once}
         rejections: dict[str, Rejection] = {}
         for url in self._order(token_url):
             try:
-                outcome = await self._token_request(url, form, hide=(code,))
+                outcome = await self._token_request(url, form, hide=tuple(once.values()))
             except NotSent as error:
                 raise ExchangeFailed(
                     f"Oura could not be reached to finish the sign-in ({error}). Start the sign-in again.",
