@@ -4,6 +4,7 @@ Records are written by compare-and-set on their exact bytes. Sealing makes these
 nobody wrote in between, not that somebody wrote the same.
 """
 
+import asyncio
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -90,6 +91,7 @@ class Connections:
         self._pins = keys.sealer("pin")
         self._clock = clock
         self._glances: dict[str, tuple[Connection, float]] = {}  # by key, and when it was read
+        self._reading: dict[str, asyncio.Task[Held | None]] = {}  # by key
         self._writes = 0  # by this process
 
     async def glance(self, owner: str, source: str = "oura") -> Connection | None:
@@ -101,6 +103,19 @@ class Connections:
         if known is not None and self._clock() - known[1] < GLANCE_S:
             return known[0]
         return await self.load(owner, source)
+
+    async def read_along(self, owner: str, source: str = "oura") -> Held | None:
+        """Like `read`, but shares one that is under way, unless this process has written since it began.
+
+        For the questions of a call, which go side by side and each need the token.
+        """
+        key = _key("conn", source, owner)
+        task = self._reading.get(key)
+        if task is None:
+            task = self._reading[key] = asyncio.create_task(self.read(owner, source))
+            task.add_done_callback(lambda done: self._landed(key, done))
+        await asyncio.wait({task})  # whoever is cancelled here leaves it to the others
+        return task.result()
 
     async def load(self, owner: str, source: str = "oura") -> Connection | None:
         """Return the connection, live or ended; None if the owner never signed in or has left.
@@ -216,9 +231,16 @@ class Connections:
         finally:  # also when nobody knows whether it was written
             self._forget(key)
 
+    def _landed(self, key: str, done: asyncio.Task[Held | None]) -> None:
+        if self._reading.get(key) is done:
+            del self._reading[key]
+        if not done.cancelled():
+            done.exception()  # seen, even if everyone has left
+
     def _forget(self, key: str) -> None:
         self._writes += 1
         self._glances.pop(key, None)
+        self._reading.pop(key, None)
 
     async def _pin(self, connection: Connection) -> None:
         key = _key("pin", connection.source, connection.owner)

@@ -102,7 +102,7 @@ class Rotation:
             RefreshMisconfigured, SourceUnreachable: No usable token now; the connection is kept.
             StoreUnavailable: The store failed, or another renewal did not end in time.
         """
-        held = await self._connections.read(caller.owner, self._source)
+        held = await self._connections.read_along(caller.owner, self._source)
         if held is None:
             raise self._words.absent()
         connection = held.connection

@@ -5,7 +5,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from app.errors import SealBroken
+from app.errors import SealBroken, StoreUnavailable
 from app.store.base import Store
 from app.store.crypto import Keys
 from app.vault.connections import GLANCE_S, AccountMismatch, Connection, Connections, Erased
@@ -83,6 +83,90 @@ async def test_a_glance_sees_at_once_what_this_process_wrote(glancing: Connectio
     await glancing.erase(ADA.owner)
 
     assert await _token_at_a_glance(glancing) is None
+
+
+class SlowReads:
+    """Holds what a store was asked for until it is let go."""
+
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked = 0
+        self.go = anyio.Event()
+        self._get = store.get
+        monkeypatch.setattr(store, "get", self)
+
+    async def __call__(self, key: str) -> bytes | None:
+        self.asked += 1
+        found = await self._get(key)  # as it was then
+        await self.go.wait()
+        return found
+
+
+async def test_questions_side_by_side_share_a_read(
+    connections: Connections, store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await connections.connect(connection(clock))
+    slow, tokens = SlowReads(store, monkeypatch), []
+
+    async def ask(scope: anyio.CancelScope) -> None:
+        with scope:
+            held = await connections.read_along(ADA.owner)
+            tokens.append(held.connection.access_token if held else None)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as questions:
+            scopes = [anyio.CancelScope() for _ in range(3)]
+            for scope in scopes:
+                questions.start_soon(ask, scope)
+            await anyio.wait_all_tasks_blocked()
+            scopes[0].cancel()  # who asked first hangs up
+            await anyio.wait_all_tasks_blocked()
+            slow.go.set()
+
+    assert tokens == ["access-0", "access-0"]
+    assert slow.asked == 1
+    await connections.read_along(ADA.owner)
+    assert slow.asked == 2  # nothing is kept
+
+
+async def test_what_this_process_wrote_is_not_missed_by_whoever_asks_during_an_older_read(
+    connections: Connections, store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await connections.connect(connection(clock))
+    held = await connections.read(ADA.owner)
+    assert held is not None
+    slow, tokens = SlowReads(store, monkeypatch), {}
+
+    async def ask(name: str) -> None:
+        found = await connections.read_along(ADA.owner)
+        tokens[name] = found.connection.access_token if found else None
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as questions:
+            questions.start_soon(ask, "before")
+            await anyio.wait_all_tasks_blocked()
+            await connections.update(held, lambda now: replace(now, access_token="access-1"))
+            questions.start_soon(ask, "after")
+            await anyio.wait_all_tasks_blocked()
+            slow.go.set()
+
+    assert tokens == {"before": "access-0", "after": "access-1"}
+
+
+async def test_a_read_that_fails_fails_for_all_who_share_it_and_is_not_kept(
+    connections: Connections, store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await connections.connect(connection(clock))
+    with monkeypatch.context() as broken:
+
+        async def fail(_key: str) -> bytes | None:
+            raise StoreUnavailable("gone")
+
+        broken.setattr(store, "get", fail)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await connections.read_along(ADA.owner)
+
+    assert await connections.read_along(ADA.owner) is not None
 
 
 async def test_no_token_stands_in_the_store_in_the_clear(connections: Connections, store: Store, clock: Clock) -> None:
