@@ -48,6 +48,7 @@ class Client:
         expected: The records that answer it.
         ports: The processes.
         seed: Its own chance.
+        leaving: How often it leaves and comes back, of all it does.
     """
 
     app: App
@@ -56,6 +57,7 @@ class Client:
     expected: list[Any]
     ports: Sequence[int]
     seed: int
+    leaving: float
 
     async def run(self, tally: Tally, until: float) -> None:
         """Ask, renew, and now and then leave and come back, until then."""
@@ -65,10 +67,10 @@ class Client:
                 return
             dice = chance.random()
             port = self.ports[(turn + self.seed) % len(self.ports)]
-            if dice < 0.03:
-                await self._renew(tally, port)
-            elif dice < 0.04:
+            if dice < self.leaving:
                 await self._leave_and_return(tally, port)
+            elif dice < 0.04:
+                await self._renew(tally, port)
             elif dice < 0.14:
                 await self._ask(tally, port, ("health_check", {}), None, era=chance.choice(ERAS))
             else:
@@ -172,6 +174,7 @@ async def sign_in_all(
     questions: Sequence[Question],
     expected: Mapping[tuple[str, int], list[Any]],
     ports: Sequence[int],
+    leaving: float,
 ) -> list[Client]:
     """Sign in that many clients, half of them as each of the two owners, a few at a time.
 
@@ -181,6 +184,7 @@ async def sign_in_all(
         questions: They are shared out in turn; both owners ask each, or a mix-up of owners would not be seen.
         expected: By owner and number of question.
         ports: The processes.
+        leaving: See `Client`.
     """
     places = asyncio.Semaphore(4)
 
@@ -190,7 +194,7 @@ async def sign_in_all(
         async with places, httpx2.AsyncClient(trust_env=False, timeout=LIMIT_S, headers=_from(number)) as browser:
             own = replace(app, http=httpx2.AsyncClient(trust_env=False, timeout=LIMIT_S, headers=_from(number)))
             await sign_in(own, browser, _silently, who=who)
-        return Client(own, who, questions[which], expected[who, which], ports, number)
+        return Client(own, who, questions[which], expected[who, which], ports, number, leaving)
 
     return list(await asyncio.gather(*(one(number) for number in range(clients))))
 

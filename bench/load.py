@@ -26,6 +26,9 @@ from bench.running import Child, child, free_port
 CLIENTS = 200
 LOAD_S, SOAK_S = 60.0, 600.0
 FAULT_EVERY_S = 3.0
+# Of all that a client does, in a minute: so that in ten minutes, too, less than 500 sign-ins are begun, from which on
+# each address has two (`authserver/limits/allowances`). Those who are refused then would ask without a token for ever.
+LEAVING_PER_MINUTE = 0.01
 GROWTH_MB = 5.0  # over the second half, per process: what an allocator may still settle
 QUESTIONS: tuple[Question, ...] = tuple(
     ("health_query", {"collection": "daily_activity", "start": str(day), "end": str(day + timedelta(days=1))})
@@ -85,7 +88,10 @@ async def _crowd(oura: Child, processes: Sequence[Child], seconds: float) -> tup
                 expected[who, number] = (await app.ask(tool, **arguments))["data"]
         _tell_apart(expected)
         ports = [process.port for process in processes]
-        clients = await sign_in_all(app, clients=CLIENTS, questions=QUESTIONS, expected=expected, ports=ports)
+        leaving = LEAVING_PER_MINUTE * 60 / seconds
+        clients = await sign_in_all(
+            app, clients=CLIENTS, questions=QUESTIONS, expected=expected, ports=ports, leaving=leaving
+        )
         tally = Tally()
         memory: list[list[float]] = []
         until = time.perf_counter() + seconds
