@@ -155,6 +155,77 @@ async def test_a_disk_that_cannot_be_written_stops_the_start_with_the_reason_and
     assert said["structuredContent"]["complete"] is True
 
 
+@contextmanager
+def own_disk(image: Path, folder: Path) -> Iterator[Path]:
+    """Mount a file system in a file that turns read-only at an error, as most hosts set theirs."""
+    with mounted(folder, "-o", "loop,errors=remount-ro", str(image)):
+        (folder / "data").mkdir(mode=0o700, exist_ok=True)
+        yield folder / "data"
+    folder.rmdir()
+
+
+def formatted(image: Path) -> Path:
+    """Make a file system in a file, or skip where there is no tool for it."""
+    image.write_bytes(b"")
+    os.truncate(image, 24 * 1024 * 1024)
+    try:
+        subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no mkfs.ext4 here")
+    return image
+
+
+def mend(image: Path) -> None:
+    """Do what a host does before it mounts such a disk again; 1 means that something was put right."""
+    done = subprocess.run(["e2fsck", "-fy", str(image)], check=False, capture_output=True, text=True)
+    assert done.returncode in {0, 1}, done.stdout
+
+
+def fail_of_itself(disk: Path) -> None:
+    """Let the kernel meet an error on a disk that is in use: it takes no writes from then on."""
+    found = subprocess.run(["findmnt", "-no", "SOURCE", str(disk)], check=True, capture_output=True, text=True)
+    trigger = Path("/sys/fs/ext4") / Path(found.stdout.strip()).name / "trigger_fs_error"
+    if not trigger.exists():
+        pytest.skip("this kernel has no switch that makes a file system fail")
+    trigger.write_text("vitals test\n")
+
+
+async def test_a_disk_that_turns_read_only_under_the_process_serves_who_is_connected_and_spends_no_token_of_oura(
+    tmp_path: Path,
+) -> None:
+    image, disk = formatted(tmp_path / "disk"), tmp_path / "mounted"
+    with own_disk(image, disk) as folder:
+        async with running_app(folder) as vitals:
+            app = await vitals.connected_app()
+            before = await consent_page(vitals, app)
+            with capture_logs() as written:
+                fail_of_itself(disk)
+                meanwhile = [await hear(vitals, app) for _ in range(3)]
+                reading = await ask(app)
+                await before.press("approve", {"timezone": "Europe/Berlin"})
+                vitals.simulator.expire_access_tokens()
+                renewing = await ask(app)
+    mend(image)
+    with own_disk(image, disk) as folder:
+        async with (
+            running_app(folder, clock=vitals.clock, simulator=vitals.simulator) as again,
+            again.http() as app.http,
+        ):
+            after = await ask(app)
+
+    for each in meanwhile:
+        assert each.mcp == (200, "")
+        assert each.token[0] == 503
+        assert (each.ready, each.alive) == (200, 200)
+    assert meanwhile[-1].token[1].startswith("temporarily_unavailable: The store takes no changes at this moment.")
+    assert reading["structuredContent"]["complete"] is True
+    assert before.status == 503
+    assert "so nothing was read" in str(renewing)
+    assert "DATA_DIR cannot be written" in str(outage_lines(written))
+    assert after["structuredContent"]["complete"] is True
+    assert vitals.simulator.counts.refreshes == 1  # after the restart; none was spent that could not be kept
+
+
 def remove(folder: Path) -> None:
     for name in FILES:
         (folder / name).unlink()
