@@ -47,7 +47,9 @@ async def refused(app: App, tool: str, **arguments: object) -> str:
 
 
 @asynccontextmanager
-async def asking(folder: Path, *, at: datetime, zone: str = "", cap: str = "") -> AsyncIterator[tuple[App, Shelf]]:
+async def asking(
+    folder: Path, *, at: datetime, zone: str = "", cap: str = "", chatgpt: str = ""
+) -> AsyncIterator[tuple[App, Shelf]]:
     """A signed-in app, and the shelf it is answered from; empty, until records are put on it.
 
     Args:
@@ -55,11 +57,15 @@ async def asking(folder: Path, *, at: datetime, zone: str = "", cap: str = "") -
         at: The moment at which the clock stands.
         zone: The setting TIMEZONE; left out, what the browser said (Europe/Berlin).
         cap: The setting ANSWER_MAX_CHARS.
+        chatgpt: The setting CHATGPT_TOOLS.
     """
     clock = Clock(at.timestamp())
     simulator = Simulator(now=clock)
     held = shelf(simulator)
-    async with running_app(folder, simulator=simulator, clock=clock, TIMEZONE=zone, ANSWER_MAX_CHARS=cap) as vitals:
+    running = running_app(
+        folder, simulator=simulator, clock=clock, TIMEZONE=zone, ANSWER_MAX_CHARS=cap, CHATGPT_TOOLS=chatgpt
+    )
+    async with running as vitals:
         yield await vitals.connected_app(), held
 
 

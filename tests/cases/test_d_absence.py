@@ -184,7 +184,7 @@ async def test_d22_evidence_is_few_requests_only_when_something_is_missing_and_m
         nothing(held)
         for name in (*DATED, "ring_battery_level"):
             held.asked.clear()
-            answer = await told(app, "health_query", collection=name, day="2026-03-08")
+            answer = await told(app, "health_query", collection=name, day="2026-03-07")
 
             extra = [asked for asked, _ in held.asked]
             extra.remove(name)

@@ -20,6 +20,15 @@ pytestmark = pytest.mark.anyio
 LA, BERLIN, TOKYO, NEW_YORK = "America/Los_Angeles", "Europe/Berlin", "Asia/Tokyo", "America/New_York"
 KIRITIMATI, PAGO_PAGO = "Pacific/Kiritimati", "Pacific/Pago_Pago"
 _DAY: Final = timedelta(days=1)
+EVERYWHERE: Final = (
+    pytest.param(LA, TOKYO, "2026-05-10", "10:00", id="east: the zone's day is the one before"),
+    pytest.param(LA, BERLIN, "2026-05-10", "08:30", id="east, in the morning"),
+    pytest.param(BERLIN, KIRITIMATI, "2026-05-10", "09:00", id="far east"),
+    pytest.param(BERLIN, NEW_YORK, "2026-03-20", "20:30", id="west: the zone's day is the next one"),
+    pytest.param(BERLIN, PAGO_PAGO, "2026-05-24", "18:00", id="far west"),
+    pytest.param(KIRITIMATI, PAGO_PAGO, "2026-05-24", "23:45", id="two days apart"),
+    pytest.param(BERLIN, BERLIN, "2026-05-10", "10:00", id="at home"),
+)
 
 
 @asynccontextmanager
@@ -33,7 +42,8 @@ async def away(
     moves = (*stopover, (arrived, there)) if there != home else ()
     ticking = Clock(now.timestamp())
     simulator = Simulator(now=ticking, person=Person(zone=home, moves=moves, odd=False, rest_mode_open_days=None))
-    async with running_app(folder, simulator=simulator, clock=ticking, TIMEZONE=home) as vitals:
+    running = running_app(folder, simulator=simulator, clock=ticking, TIMEZONE=home, CHATGPT_TOOLS="1")
+    async with running as vitals:
         yield await vitals.connected_app(), simulator, now
 
 
@@ -42,17 +52,7 @@ def main_of(simulator: Simulator, day: str) -> dict[str, Any]:
     return night
 
 
-@pytest.mark.parametrize(
-    ("home", "there", "day", "clock"),
-    [
-        pytest.param(LA, TOKYO, "2026-05-10", "10:00", id="east: the zone's day is the one before"),
-        pytest.param(LA, BERLIN, "2026-05-10", "08:30", id="east, in the morning"),
-        pytest.param(BERLIN, KIRITIMATI, "2026-05-10", "09:00", id="far east"),
-        pytest.param(BERLIN, NEW_YORK, "2026-03-20", "20:30", id="west: the zone's day is the next one"),
-        pytest.param(BERLIN, PAGO_PAGO, "2026-05-24", "18:00", id="far west"),
-        pytest.param(BERLIN, BERLIN, "2026-05-10", "10:00", id="at home"),
-    ],
-)
+@pytest.mark.parametrize(("home", "there", "day", "clock"), EVERYWHERE)
 async def test_d5_on_a_journey_today_and_last_night_are_those_of_the_owners_clock(
     tmp_path: Path, home: str, there: str, day: str, clock: str
 ) -> None:
@@ -111,6 +111,47 @@ async def test_d5_the_samples_of_last_night_are_those_of_the_main_sleep(
     first, last = (datetime.fromisoformat(row.split(",")[0]) for row in (rows[0], rows[-1]))
     assert first - (since - margin) < timedelta(minutes=6)
     assert (until + margin) - last < timedelta(minutes=6)
+
+
+@pytest.mark.parametrize(("home", "there", "day", "clock"), EVERYWHERE)
+async def test_d5_the_page_of_a_day_goes_by_the_owners_clock_as_every_other_answer(
+    tmp_path: Path, home: str, there: str, day: str, clock: str
+) -> None:
+    by_zone = str(
+        datetime.fromisoformat(f"{day}T{clock}").replace(tzinfo=ZoneInfo(there)).astimezone(ZoneInfo(home)).date()
+    )
+    async with away(tmp_path, home, there, day, clock) as (app, simulator, now):
+        found = await told(app, "search", query="how was last night?")
+        page = await told(app, "fetch", id=f"day:{day}")
+        zones = await told(app, "fetch", id=f"day:{by_zone}")
+        heart = await told(app, "health_query", collection="heartrate", day=day, resolution="day")
+        beats = simulator.truth("heartrate", day, day, there)
+        truth = main_of(simulator, day)
+
+    offset = f"{now:%z}"[:3] + ":" + f"{now:%z}"[3:]
+    assert page["title"].startswith(f"{day} ({now:%A}, today and last night): ")
+    assert "This day is today and not over" in page["text"]
+    assert f"- bedtime_end: {truth['bedtime_end']}\n" in page["text"]
+    assert f"over {len(beats)} samples" in page["text"]
+    assert heart["samples"] == len(beats)
+    assert page["metadata"]["timezone"] == heart["timezone"] == (home if there == home else offset)
+    assert "in_future" not in page["text"]
+    assert (f"The owner's newest night carries {offset}" in page["text"]) == (there != home)
+    assert (f"last night are on the page day:{day}." in zones["text"]) == (by_zone != day)
+    assert ("today and last night):" in zones["title"]) == (by_zone == day)
+    days = {result["id"]: result["title"] for result in found["results"] if result["id"].startswith("day:")}
+    assert next(iter(days)) == f"day:{by_zone}"
+    assert f"today and last night in {home}" in days[f"day:{by_zone}"]
+    assert f"day:{day}" in days
+    assert sum(f"today and last night in {home}" in title for title in days.values()) == 1
+
+
+async def test_d5_the_doctor_says_by_which_zone_it_is_today(tmp_path: Path) -> None:
+    async with away(tmp_path, LA, TOKYO, "2026-05-10", "10:00") as (app, _simulator, _now):
+        checked = await told(app, "health_check")
+
+    assert (checked["today"], checked["timezone"]) == ("2026-05-09", LA)
+    assert any(note.startswith(f"today is by {LA}") and "health_today" in note for note in checked["notes"])
 
 
 @pytest.mark.parametrize("clock", ["00:30", "03:00"])

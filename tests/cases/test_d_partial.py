@@ -1,6 +1,6 @@
 """Days that are only partly there, found by a reader: each says so, so that nobody compares or adds them up."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ pytestmark = pytest.mark.anyio
 NOON = datetime(2026, 7, 10, 12, tzinfo=BERLIN)
 GROWING = tuple(name for name, collection in COLLECTIONS.items() if collection.grows)
 RING_MADE = ("workout", "session")
+DAILY = ("daily_activity", "daily_stress")
+WHOLE = ("sleep", "daily_sleep", "daily_readiness")
+YESTERDAY = date(2026, 7, 9)
 NOTED = tuple(name for name, collection in COLLECTIONS.items() if collection.entered)
 
 
@@ -88,6 +91,52 @@ async def test_where_the_newest_sample_cannot_be_read_the_last_days_are_not_know
         answer = await told(app, "health_query", collection="daily_stress", start="2026-03-08", end="2026-03-10")
 
     assert answer["partial"] == {"2026-03-09": "not known to be whole", "2026-03-10": "not over yet"}
+
+
+async def test_the_newest_record_alone_says_so_too(tmp_path: Path) -> None:
+    clock, simulator = simulated()
+    async with running_app(tmp_path, simulator=simulator, clock=clock) as vitals:
+        app = await vitals.connected_app()
+        today = {name: await told(app, "health_query", collection=name, latest=True) for name in GROWING + WHOLE}
+        simulator.synced_until = clock.at - 26 * 3600
+        simulator.archive.plant("daily_stress", YESTERDAY, document("daily_stress", str(YESTERDAY)))
+        before = {name: await told(app, "health_query", collection=name, latest=True) for name in DAILY}
+
+    assert {name: answer.get("partial", {}).get("2026-07-10") for name, answer in today.items()} == {
+        "daily_activity": "not over yet, 7.8 h recorded, until about 11:45",
+        "daily_stress": "not over yet, newest sample 12:00",
+    } | dict.fromkeys((*RING_MADE, "heartrate", "ring_battery_level", *WHOLE))
+    assert before["daily_activity"]["partial"] == {"2026-07-09": "5.8 h recorded, until about 09:45"}
+    assert before["daily_stress"]["partial"] == {"2026-07-09": "newest sample 10:00"}
+    for answer in (*(today[name] for name in DAILY), *before.values()):
+        assert sum("do not compare" in note for note in answer["notes"]) == 1
+
+
+async def test_the_page_of_a_day_says_what_of_it_is_not_whole(tmp_path: Path) -> None:
+    clock, simulator = simulated(unsynced_h=26)
+    async with running_app(tmp_path, simulator=simulator, clock=clock, CHATGPT_TOOLS="1") as vitals:
+        app = await vitals.connected_app()
+        before = len(simulator.log)
+        partly = await told(app, "fetch", id="day:2026-07-09")
+        asked = [seen for seen in simulator.log[before:] if "latest" in seen.query]
+        whole = await told(app, "fetch", id="day:2026-07-08")
+        simulator.synced_until = None
+        today = await told(app, "fetch", id="day:2026-07-10")
+
+    said = dict(one.split(": ", 1) for one in partly["metadata"]["partial"].split("; "))
+    assert said == {
+        "oura.daily_activity": "5.8 h recorded, until about 09:45",
+        "oura.daily_stress": "newest sample 10:00",
+        "oura.heartrate": "newest sample 10:00",
+    }
+    assert "\n## Not whole\n" in partly["text"]
+    assert "do not compare what is named here" in partly["text"]
+    assert "- newest sample 10:00: oura.daily_stress, oura.heartrate\n" in partly["text"]
+    assert len(asked) == 1
+    assert "Not whole" not in whole["text"]
+    assert "partial" not in whole["metadata"]
+    assert "oura.daily_activity: not over yet, 7.8 h recorded, until about 11:45" in today["metadata"]["partial"]
+    assert "oura.daily_stress: not over yet, newest sample 12:00" in today["metadata"]["partial"]
 
 
 async def test_a_day_shortened_by_a_journey_is_no_day_like_others(tmp_path: Path) -> None:
@@ -171,6 +220,37 @@ async def test_naps_or_rest_alone_are_no_night_and_their_total_is_not_its(tmp_pa
     assert unworn["missing"]["last_night"] == "not_worn"
     for answer in (unknown, unworn):
         assert sum("is not how long that night was" in note for note in answer["notes"]) == 1
+
+
+@pytest.mark.parametrize("kind", ["sleep", "late_nap", "rest"])
+async def test_a_day_among_others_that_has_naps_or_rest_alone_is_one_without_a_night(tmp_path: Path, kind: str) -> None:
+    evening = NINE.replace(hour=20)
+    async with asking(tmp_path, at=evening, chatgpt="1") as (app, held):
+        held.records |= {name: [] for name in (*DATED, "heartrate")}
+        held.records["sleep"] = [
+            night("2026-03-08", "2026-03-07T23:40:00+01:00", "2026-03-08T07:05:00+01:00", 25_000),
+            night("2026-03-10", "2026-03-10T16:20:00+01:00", "2026-03-10T17:14:00+01:00", 2_400, kind),
+        ]
+        held.records["heartrate"] = [sample(evening - timedelta(minutes=5))]
+        ways: dict[str, dict[str, Any]] = {"all": {}, "few": {"fields": "average_hrv"}, "table": {"format": "csv"}}
+        week = {
+            name: await told(app, "health_query", collection="sleep", start="2026-03-08", end="2026-03-10", **way)
+            for name, way in ways.items()
+        }
+        newest = await told(app, "health_query", collection="sleep", latest=True)
+        page = await told(app, "fetch", id="day:2026-03-10")
+        held.records["heartrate"] = [sample(NINE - timedelta(hours=8))]
+        silent = await told(app, "health_query", collection="sleep", day="today")
+
+    for answer in week.values():
+        assert answer["days_without_night"] == {"no_long_sleep": ["2026-03-10"]}
+        assert answer["days_without_record"] == {"no_record": ["2026-03-09"]}
+        assert sum("not how long the night was" in note for note in answer["notes"]) == 1
+        assert any(note.startswith("no_long_sleep:") for note in answer["notes"])
+    assert "days_without_night" not in newest  # one record is not a day
+    assert "oura.sleep.main_sleep: no_long_sleep" in page["metadata"]["missing"]
+    assert list(silent["days_without_night"]) == ["not_synced_yet"]
+    assert "nothing later was synced" in silent["evidence"][0]
 
 
 async def test_health_today_says_that_today_is_not_over_and_which_day_was_synced_in_part(tmp_path: Path) -> None:

@@ -111,9 +111,9 @@ async def test_the_answers_have_the_form_that_chatgpt_requires(era: str) -> None
     ("query", "days", "topic"),
     [
         ("2026-03-10", ["2026-03-10"], None),
-        ("last night", ["2026-03-10"], "oura.sleep"),
-        ("How did I sleep yesterday?", ["2026-03-09"], "oura.sleep"),
-        ("hrv", [f"2026-03-{day:02}" for day in range(10, 3, -1)], "oura.sleep"),
+        ("last night", ["2026-03-10", "2026-03-11"], "oura.sleep"),  # it is 07:00 on the 11th in the farthest east
+        ("How did I sleep yesterday?", ["2026-03-09", "2026-03-10"], "oura.sleep"),
+        ("hrv", [*(f"2026-03-{day:02}" for day in range(10, 3, -1)), "2026-03-11"], "oura.sleep"),
         ("readiness on 8 March", ["2026-03-08"], "oura.daily_readiness"),
         ("steps March 9th, 2026", ["2026-03-09"], "oura.daily_activity"),
         ("blood oxygen from 2026-03-01 to 2026-03-03", ["2026-03-03", "2026-03-02", "2026-03-01"], "oura.daily_spo2"),
@@ -232,6 +232,7 @@ async def test_a_page_has_the_words_and_the_conclusions_of_every_other_answer() 
     records: dict[str, Sequence[Record]] = {
         "daily_sleep": [{"id": "x", "day": "2026-03-08", "score": None}],
         "daily_activity": [{"id": "a", "day": "2026-03-08", "score": None, "non_wear_time": 86_400}],
+        "daily_cardiovascular_age": [{"id": "c", "day": "2026-03-08", "vascular_age": None}],
     }
     failing: dict[str, Exception] = {"heartrate": SourceUnreachable("It did not answer.")}
 
@@ -245,6 +246,7 @@ async def test_a_page_has_the_words_and_the_conclusions_of_every_other_answer() 
     assert [missing["oura.daily_stress"]] == query["empty"]["reasons"] == ["not_worn"]
     assert [missing["oura.daily_sleep.score"]] == list(scores["missing"]["score"]) == ["no_score"]
     assert missing["oura.daily_activity.score"] == "not_worn"
+    assert missing["oura.daily_cardiovascular_age.vascular_age"] == "no_value"
     assert query["empty"]["evidence"][0] in page["text"]
     assert "Nothing was measured while the ring was off; that is not zero." in page["text"].splitlines()
     assert entered["empty"]["note"] in page["text"]
@@ -254,12 +256,31 @@ async def test_a_page_has_the_words_and_the_conclusions_of_every_other_answer() 
 
 async def test_a_page_of_a_journey_names_the_owners_clock() -> None:
     away = sleep("2026-03-10", bedtime_start="2026-03-10T00:10:00-04:00", end="2026-03-10T07:05:00-04:00")
+    once = sleep("2026-02-10", bedtime_start="2026-02-10T00:10:00-04:00", end="2026-02-10T07:05:00-04:00")
 
-    abroad = await connector({"sleep": [away]}).ask("fetch", id="day:2026-03-10")
+    now = await connector({"sleep": [away]}).ask("fetch", id="day:2026-03-10")
+    then = await connector({"sleep": [once]}).ask("fetch", id="day:2026-02-10")
     home = await connector({"sleep": [sleep("2026-03-10")]}).ask("fetch", id="day:2026-03-10")
 
-    assert "The owner's clock was at -04:00, not that of UTC" in abroad["text"]
+    assert "Days are the owner's, at -04:00;" in now["text"]
+    assert "The owner's newest night carries -04:00, not the offset of UTC" in now["text"]
+    assert "timezone would" not in now["text"]  # a page takes no zone
+    assert "The owner's clock was at -04:00, not that of UTC" in then["text"]
+    assert "Heart rate is counted to the day of UTC all the same." in then["text"]
     assert "owner's clock" not in home["text"]
+    assert "newest night" not in home["text"]
+
+
+async def test_a_result_says_by_which_zone_it_is_today_and_a_page_knows() -> None:
+    titles = [result["title"] for result in (await connector().ask("search", query="last night"))["results"][:2]]
+    page = await connector({"sleep": [sleep("2026-03-10")]}).ask("fetch", id="day:2026-03-10")
+
+    assert titles == [
+        "2026-03-10 (Tuesday, today and last night in UTC): sleep, readiness, activity and more",
+        "2026-03-11 (Wednesday, tomorrow in UTC, today and last night where it has begun): sleep, readiness, activity "
+        "and more",
+    ]
+    assert page["title"] == "2026-03-10 (Tuesday, today and last night): sleep, readiness, activity and more"
 
 
 async def test_the_owners_words_are_quoted_on_one_line() -> None:

@@ -33,6 +33,7 @@ _OF_A_LIVE_ONE = ("access_token_age_s", "access_token_expires_in_s", "access_tok
 _NOTHING = (
     "Nothing: the sign-in stands and covers everything. If a question is refused all the same, its text says why."
 )
+_BY_ZONE = "today is by {}: on a journey it may be another day where the owner is. health_today tells it."
 _RENEWALS = {
     "misconfigured": "{name} refuses this server's own client id or secret: whoever runs it has to mend OURA_CLIENT_ID "
     "and OURA_CLIENT_SECRET. The sign-in is kept.",
@@ -66,7 +67,7 @@ async def run(call: Call, given: Given) -> Answer:  # noqa: ARG001  # takes no a
     if any(source.synthetic for source in call.service.sources):
         answer["synthetic"] = True
     answer["what_to_do"] = to_do or [_NOTHING]
-    answer["notes"] = list(place.notes)
+    answer["notes"] = [*place.notes, _BY_ZONE.format(place.zone.key)]
     return answer
 
 

@@ -1,6 +1,6 @@
 """What is not there: of each day without a record one word for what is known of it, and what not to conclude."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Final
 
@@ -48,6 +48,9 @@ CONCLUDE: Final = {
 }
 OCCASIONAL: Final = "It comes only now and then, so a day without one is usual."
 ENTERED: Final = "The owner noted none."
+_NO_NIGHTS: Final = (
+    "The days under days_without_night have naps or rest alone: what they slept then is not how long the night was."
+)
 _WOULD_TELL: Final = {
     "heartrate": "whether the ring was synced",
     "daily_activity": "whether it was worn",
@@ -91,17 +94,40 @@ def empty(
     return said | looked(evidence)
 
 
-def gaps(collection: Collection, days: Sequence[date], evidence: Evidence) -> tuple[Answer, tuple[str, ...]]:
-    """Return what an answer with records says about the days that have none, and notes about it."""
+def gaps(
+    collection: Collection, days: Sequence[date], evidence: Evidence, *, nightless: Sequence[date] = ()
+) -> tuple[Answer, tuple[str, ...]]:
+    """Return what an answer with records says about the days that lack some, and notes about it.
+
+    Args:
+        collection: What was asked for.
+        days: Those without a record.
+        evidence: What was found out about all of them.
+        nightless: Those with records of sleep, but without a night.
+    """
     kept, older = _newest(days)
-    words, sentences = explained(collection, kept, evidence)
-    said: Answer = {"days_without_record": {word: stretches(found) for word, found in words.items()}}
+    nights = _newest(nightless)[0]
+    words, sentences = explained(collection, sorted((*kept, *nights)), evidence)
+    without = {word: [day for day in found if day not in nights] for word, found in words.items()}
+    no_night: dict[str, list[date]] = {}
+    for word, found in words.items():
+        no_night.setdefault(NO_NIGHT if word == NO_RECORD else word, []).extend(day for day in found if day in nights)
+    said: Answer = {}
+    for name, by_word in (("days_without_record", without), ("days_without_night", no_night)):
+        if told := {word: stretches(found) for word, found in by_word.items() if found}:
+            said[name] = told
     if sentences:
         said["evidence"] = sentences
-    notes = [CONCLUDE[word] for word in words if word != IN_FUTURE]
+    notes = [_NO_NIGHTS] if nights else []
+    notes += [CONCLUDE[word] for word in _in_force(without, no_night) if word != IN_FUTURE]
     if older:
         notes.append(f"{older} more days before {kept[0]} have no record; days_without_record leaves them out.")
     return said | looked(evidence), (*notes, *unread(collection, evidence))
+
+
+def _in_force(*found: Mapping[str, Sequence[date]]) -> list[str]:
+    """Return the words that some day has."""
+    return list(dict.fromkeys(word for by_word in found for word, days in by_word.items() if days))
 
 
 def explained(

@@ -76,8 +76,7 @@ async def beside(
             found.rings = await _ask(caller, source, _RINGS, None, ())
 
     async def newest() -> None:
-        if touches(days, today):
-            found.newest = await _newest(caller, source, collection)
+        found.newest = await newest_sample(caller, source, collection, days, today=today)
 
     async with anyio.create_task_group() as group:
         for step in (read_nights, rings, newest):
@@ -95,12 +94,17 @@ async def _may_ask(caller: Caller, source: Source, collection: Collection) -> bo
         return False
 
 
-async def _newest(caller: Caller, source: Source, collection: Collection) -> datetime | None:
-    """Ask for the sample that tells how far the source knows what grows through the day."""
-    if not collection.grows or collection.covered_by:
+async def newest_sample(
+    caller: Caller, source: Source, collection: Collection, days: DateRange, *, today: date
+) -> datetime | None:
+    """Ask for the sample that tells how far the source knows days of what grows; None: no need, or not to be had."""
+    if not collection.grows or collection.covered_by or source.synthetic or not touches(days, today):
         return None
     witness = collection.name if collection.dense else SAMPLES
-    records = await _ask(caller, source, witness, None, (), latest=True)
+    try:
+        records = await _ask(caller, source, witness, None, (), latest=True)
+    except VitalsError:
+        return None
     return stamp(records[-1], source.collections[witness]) if records else None
 
 

@@ -16,6 +16,7 @@ from app.zones import find_zone, known_zones
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}.*")
+_FARTHEST_WEST, _FARTHEST_EAST = timedelta(hours=-12), timedelta(hours=14)  # of all offsets from UTC
 _YEARS = range(2000, 2100)  # margins and zones are added to days, and must not run off the calendar
 
 
@@ -51,6 +52,12 @@ class Span:
 def today(now_s: float, zone: ZoneInfo) -> date:
     """Return the day it is in `zone` at `now_s`, unix seconds."""
     return datetime.fromtimestamp(now_s, tz=UTC).astimezone(zone).date()
+
+
+def days_anywhere(now_s: float) -> tuple[date, date]:
+    """Return the earliest and the latest day that it is anywhere on earth at `now_s`, unix seconds."""
+    now = datetime.fromtimestamp(now_s, tz=UTC)
+    return (now + _FARTHEST_WEST).date(), (now + _FARTHEST_EAST).date()
 
 
 def moment(name: str, text: str, *, today: date, zone: ZoneInfo) -> Moment:

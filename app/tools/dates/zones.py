@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.sources.base import Record, Source
 from app.tools.calling import Call
-from app.tools.dates.spans import today, zone_named
+from app.tools.dates.spans import days_anywhere, today, zone_named
 
 _UNKNOWN = (
     "The owner's time zone is not known, so days are in UTC and may be off by one near midnight. "
@@ -33,6 +33,8 @@ class Here:
 
     zone: ZoneInfo  # to whose days samples are counted
     today: date
+    earliest: date  # that it may be by the owner's own clock, wherever they are
+    latest: date
     notes: tuple[str, ...] = ()
     named: bool = False  # the question itself named the zone, so no other clock counts
     clock: ZoneInfo | None = None  # the owner's own, as on a journey; None: as far as is known, the zone's
@@ -64,7 +66,7 @@ def at(call: Call, zone: ZoneInfo | None) -> Here:
     """Say what day it is in a zone that was decided on; None: UTC, and a note."""
     notes = () if zone is not None else (_UNKNOWN,)
     zone = zone or ZoneInfo("UTC")
-    return Here(zone, today(call.service.now(), zone), notes)
+    return Here(zone, today(call.service.now(), zone), *days_anywhere(call.service.now()), notes)
 
 
 def kept(name: object) -> ZoneInfo | None:

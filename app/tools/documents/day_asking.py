@@ -1,6 +1,8 @@
 """Asks for one day of everything that is filed by day, and once for the reasons of what is not there."""
 
-from datetime import UTC, date, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
 
 import anyio
 
@@ -8,16 +10,21 @@ from app.errors import MembershipRequired, NotPermitted, SourceError, VitalsErro
 from app.sources.base import Collection, DateKind, DateRange, Progress, Source
 from app.tools.calling import Call
 from app.tools.caveats.absence import ENTERED, OCCASIONAL, unread
-from app.tools.caveats.circumstances import without_score
-from app.tools.caveats.evidence import IN_FUTURE, INCOMPLETE, NO_RECORD, refused
+from app.tools.caveats.circumstances import SAMPLES, newest_sample, without_score
+from app.tools.caveats.evidence import IN_FUTURE, INCOMPLETE, NO_NIGHT, NO_RECORD, refused
 from app.tools.caveats.inquiry import Known, gather
+from app.tools.caveats.partial import partial
 from app.tools.dates.clocks import stamps
 from app.tools.dates.zones import Here
 from app.tools.documents.day_page import SLEEP, Section, section_text
 from app.tools.progress import Together
+from app.tools.records.nights import nightless
+from app.tools.records.placing import by_day
 from app.tools.records.shaping import Shape
 
 LEFT_OUT = frozenset({"tag", "ring_battery_level"})  # old notes that enhanced_tag has too; nothing about the owner
+_DAY: Final = timedelta(days=1)
+_NIGHT: Final = "main_sleep"
 _AT_ONCE = 4  # collections asked side by side, each of which may ask several windows
 _BEARABLE = (NotPermitted, MembershipRequired, SourceError)  # the other collections may still be there
 
@@ -43,37 +50,71 @@ async def sections(call: Call, place: Here, day: date) -> list[Section]:
                 failures.append(failure)
                 found[collection.qualified] = Section(collection.qualified, None, refused(failure), str(failure))
 
+    sampled: dict[str, datetime | None] = {}  # by source: the newest sample, which tells how far it knows the day
     async with anyio.create_task_group() as group:
+        for source in call.service.sources:
+            group.start_soon(_ask_newest, call, source, place, day, sampled)
         for source, collection in wanted:
             group.start_soon(ask, source, collection, told.part())
     grave = [failure for failure in failures if not isinstance(failure, _BEARABLE)]
     if grave or (failures and len(failures) == len(wanted)):
         raise (grave or failures)[0]
     for source in call.service.sources:
-        await _give_reasons(call, source, place, day, found)
-    return [found[collection.qualified] for _, collection in wanted]
+        await _give_reasons(call, source, place, day, found, sampled.get(source.name))
+    return [
+        _with_how_far(found[collection.qualified], source, collection, place, day, sampled.get(source.name))
+        for source, collection in wanted
+    ]
 
 
-async def _give_reasons(call: Call, source: Source, place: Here, day: date, found: dict[str, Section]) -> None:
-    """Look once for why a day has no record, and write it into every section that has none."""
+async def _ask_newest(call: Call, source: Source, place: Here, day: date, sampled: dict[str, datetime | None]) -> None:
+    if (heart := source.collections.get(SAMPLES)) is not None:
+        days = DateRange(day, day, place.zone)
+        sampled[source.name] = await newest_sample(call.caller, source, heart, days, today=place.today)
+
+
+def _with_how_far(
+    section: Section, source: Source, collection: Collection, place: Here, day: date, newest: datetime | None
+) -> Section:
+    """Return the section with how far its day is there, if it is not whole."""
+    if section.text is None or source.synthetic:
+        return section
+    found = partial(collection, section.records, DateRange(day, day, place.zone), today=place.today, newest=newest)
+    return replace(section, partial=next(iter(found.values()), None))
+
+
+async def _give_reasons(
+    call: Call, source: Source, place: Here, day: date, found: dict[str, Section], newest: datetime | None
+) -> None:
+    """Look once for why a day has no record, or no night, and write it into every section that has none."""
     missing = [
         collection
         for collection in source.collections.values()
-        if (section := found.get(collection.qualified)) and section.missing == NO_RECORD and not collection.entered
+        if (section := found.get(collection.qualified))
+        and (section.missing == NO_RECORD or _NIGHT in section.lacks)
+        and not collection.entered
     ]
     if not missing:
         return
     # One look serves all; it goes farthest for one that some rings cannot measure and that is no witness itself.
     asker = max(missing, key=lambda collection: (bool(collection.not_on), collection.date_kind is DateKind.WAKE_DAY))
     sleep = found.get(f"{source.name}.{SLEEP}")
-    known = Known()
+    known = Known(newest=newest)
+    around = place.nights.of(day - _DAY, day + _DAY) if place.nights else None
     if sleep is not None and sleep.records:
         known.nights = {day: sleep.records}
         known.stamps = [at for _, at in stamps(sleep.records, source.collections[SLEEP])]
+    elif around is not None:
+        known.nights = by_day(around, source.collections[SLEEP], place.zone)
+        known.stamps = [at for _, at in stamps(around, source.collections[SLEEP])]
     now = datetime.fromtimestamp(call.service.now(), tz=UTC)
     evidence = await gather(call.caller, source, asker, [day], here=place, now=now, known=known)
     for collection in missing:
         word, why = evidence.why(collection, day)
+        if _NIGHT in (section := found[collection.qualified]).lacks:
+            lacks = {_NIGHT: NO_NIGHT if word == NO_RECORD else word}
+            found[collection.qualified] = replace(section, lacks=lacks, why=why)
+            continue
         told = " ".join(
             [
                 *([OCCASIONAL] if collection.occasional and word == NO_RECORD else []),
@@ -105,11 +146,14 @@ async def _section(
     if not fetched.records:
         return Section(collection.qualified, None, INCOMPLETE)
     text = section_text(shape, fetched.records, day, whole=fetched.complete)
-    scoreless = without_score(fetched.records, collection, today=place.today, asked=())
+    scoreless = next(iter(without_score(fetched.records, collection, today=place.today, asked=())), None)
+    lacks = {collection.value_field: scoreless} if collection.value_field and scoreless else {}
+    if collection.name == SLEEP and fetched.complete and nightless(fetched.records):
+        lacks = {_NIGHT: NO_NIGHT}
     return Section(
         collection.qualified,
         text,
         None if fetched.complete else INCOMPLETE,
-        scoreless=next(iter(scoreless), None),
+        lacks=lacks,
         records=fetched.records,
     )

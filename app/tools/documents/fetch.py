@@ -7,23 +7,24 @@ Source: OpenAI, "Building MCP servers for ChatGPT": fetch(id) → id, title, tex
 """
 
 import re
-from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Final
 
 from app.errors import BadRequest
-from app.sources.base import Collection
+from app.sources.base import Collection, Source
 from app.tools.about.reference import ABOUT, collection_page
 from app.tools.arguments import Argument, Given, quoted
 from app.tools.calling import Call, Definition
 from app.tools.caveats.circumstances import NIGHT_CLOCK
 from app.tools.dates.clocks import stamps
+from app.tools.dates.owners import counted_by_clock, may_be_near, owners
 from app.tools.dates.spans import moment
 from app.tools.dates.zones import Here, here
 from app.tools.documents.day_asking import ahead, sections
 from app.tools.documents.day_page import SLEEP, Section, page
 from app.tools.rendering import Answer, written
 
+_DAY: Final = timedelta(days=1)
 ABOUT_ID: Final = "about"
 ABOUT_TITLE: Final = "How to read this data: days, units, scores, what missing means"
 _ID = re.compile(r"(?:about|collection:[A-Za-z0-9_]{1,40}\.[A-Za-z0-9_]{1,60}|day:[0-9]{4}-[0-9]{2}-[0-9]{2})")
@@ -60,10 +61,20 @@ def day_id(day: date) -> str:
     return f"day:{day.isoformat()}"
 
 
-def day_title(day: date, today: date) -> str:
-    """Name the day, and what a page of it has."""
-    near = {0: ", today and last night", 1: ", yesterday"}.get((today - day).days, "")
-    return f"{day.isoformat()} ({day:%A}{near}): sleep, readiness, activity and more"
+def day_title(day: date, today: date, where: str | None = None) -> str:
+    """Name the day, and what a page of it has.
+
+    Args:
+        day: The page's.
+        today: The owner's; if `where` is given, that of there.
+        where: The zone of that today, where it is not known whether the owner lives by it now.
+    """
+    words = {0: "today and last night", 1: "yesterday"}
+    if where is not None:
+        words = {back: f"{word} in {where}" for back, word in words.items()}
+        words[-1] = f"tomorrow in {where}, today and last night where it has begun"
+    near = words.get((today - day).days)
+    return f"{day.isoformat()} ({day:%A}{f', {near}' if near else ''}): sleep, readiness, activity and more"
 
 
 def address(call: Call) -> str:
@@ -90,6 +101,7 @@ async def _day(call: Call, name: str) -> Answer:
     place = await here(call, source, None)
     day = moment("id", name, today=place.today, zone=place.zone).first
     synthetic = any(source.synthetic for source in call.service.sources)
+    place = await _by_the_owners_clock(call, source, place, day)
     found = ahead(call) if day > place.today else await sections(call, place, day)
     whole = _written_day(call, place, day, found, synthetic=synthetic)
     for keep in range(len(found) - 1, -1, -1):
@@ -100,16 +112,23 @@ async def _day(call: Call, name: str) -> Answer:
     return whole
 
 
+async def _by_the_owners_clock(call: Call, source: Source, place: Here, day: date) -> Here:
+    """Return the place as the page of a day goes by it: near today by the owner's own clock, which is asked for."""
+    nights = source.collections.get(SLEEP)
+    if nights is None or not may_be_near(day, place) or day > place.latest:
+        return place
+    known = await owners(call, source, nights, place, nameable=False)
+    return counted_by_clock(known) if day >= known.today - _DAY else known
+
+
 def _cut(section: Section) -> Section:
-    return (
-        section if section.text is None else replace(section, text=None, missing="left_out", scoreless=None, why=None)
-    )
+    return section if section.text is None else Section(section.collection, None, "left_out", records=section.records)
 
 
 def _written_day(call: Call, place: Here, day: date, found: list[Section], *, synthetic: bool) -> Answer:
     heading = [
         f"# {day.isoformat()}, {day:%A}",
-        f"Days are the owner's, in {place.zone.key}; the night is the one that ",
+        f"Days are the owner's, {'at' if place.away_from else 'in'} {place.zone.key}; the night is the one that ",
     ]
     heading[1] += "ended on this day. Durations are in seconds. A score is a grade from 1 to 100, not a measurement."
     if day == place.today:
@@ -118,7 +137,7 @@ def _written_day(call: Call, place: Here, day: date, found: list[Section], *, sy
         heading.append("Not all of it fits into one answer: what is left out is named under Missing.")
     if synthetic:
         heading.append("This is sample data, not the owner's.")
-    heading += [*_journey(found, place), *place.notes]
+    heading += [*_journey(found, place), *place.notes, *_another_page(place, day)]
     missing = {name: word for section in found for name, word in section.absent.items()}
     metadata = {
         "kind": "day",
@@ -127,9 +146,18 @@ def _written_day(call: Call, place: Here, day: date, found: list[Section], *, sy
         "complete": "false" if {"incomplete", "not_read", "left_out"} & set(missing.values()) else "true",
         "missing": ", ".join(f"{name}: {word}" for name, word in missing.items()),
     }
+    if unfinished := [f"{section.collection}: {section.partial}" for section in found if section.partial]:
+        metadata["partial"] = "; ".join(unfinished)
     if synthetic:
         metadata["synthetic"] = "true"
     return _document(call, day_id(day), day_title(day, place.today), page(heading, found), metadata)
+
+
+def _another_page(place: Here, day: date) -> list[str]:
+    """Name the page of the owner's today, which on a journey may not be the one that it was taken for."""
+    if place.clock is None or day == place.today:
+        return []
+    return [f"This day is not the owner's today: today and last night are on the page {day_id(place.today)}."]
 
 
 def _journey(found: list[Section], place: Here) -> list[str]:

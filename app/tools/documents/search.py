@@ -1,12 +1,15 @@
 """`search`: which pages answer a question, in the exact form that ChatGPT asks for outside its developer mode.
 
-It looks in the catalogue and in the calendar, not in the owner's data: nothing is asked of the source.
+It looks in the catalogue and in the calendar, not in the owner's data: nothing is asked of the source. So it cannot
+know by which clock the owner lives now. Titles say by which zone a day is today, and words such as `last night` also
+find the day that they mean where it is another day, as it may be for an owner on a journey; the page itself knows.
 
 Source: OpenAI, "Building MCP servers for ChatGPT": search(query) → results, each with id, title, url.
 """
 
 import re
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import date, timedelta
 
 from app.errors import BadRequest
 from app.sources.base import Collection
@@ -66,16 +69,29 @@ async def run(call: Call, given: Given) -> Answer:
     query = " ".join(given[QUERY_TEXT].casefold().split())
     place = await here(call, next(iter(call.service.sources)), None)
     words = _words(query)
-    named = named_days(query, today=place.today, most=MOST_DAYS)
     collections = _best(call, words)
-    if not named and (collections or words & _GENERAL):
-        named = [place.today - timedelta(days=back) for back in range(RECENT_DAYS)]
-    found = [(day_id(day), day_title(day, place.today)) for day in named if day <= place.today]
+
+    def meant(today: date) -> list[date]:
+        named = named_days(query, today=today, most=MOST_DAYS)
+        if not named and (collections or words & _GENERAL):
+            named = [today - timedelta(days=back) for back in range(RECENT_DAYS)]
+        return [day for day in named if day <= today]
+
+    days = _wherever(meant, place.today, (place.earliest, place.latest))
+    found = [(day_id(day), day_title(day, place.today, place.zone.key)) for day in days]
     found += [(collection_id(collection), collection_title(collection)) for collection in collections]
     if found:
         found.append((ABOUT_ID, ABOUT_TITLE))
     url = address(call)
     return {"results": [{"id": identifier, "title": title, "url": url} for identifier, title in found]}
+
+
+def _wherever(meant: Callable[[date], list[date]], today: date, anywhere: tuple[date, date]) -> list[date]:
+    """Return the days that are meant where it is `today`, then those meant only where it is another day now."""
+    first, last = anywhere
+    elsewhere = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    days = [day for one in (today, *reversed(elsewhere)) for day in meant(one)]
+    return list(dict.fromkeys(days))[:MOST_DAYS]
 
 
 def _words(query: str) -> set[str]:

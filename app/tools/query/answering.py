@@ -37,6 +37,7 @@ class Question:
     evidence: Evidence | None = None  # about the days without a record
     beside: Beside = field(default_factory=Beside)  # what was asked with it
     held_back: int = 0  # samples or records that arrived beyond a gap
+    nightless: tuple[date, ...] = ()  # days with records of sleep, but without a night
     days_there: frozenset[date] | None = None  # days with a sample, worked out once for all ways of writing the answer
 
 
@@ -163,8 +164,11 @@ def _circumstances(
     last = span.end if cut is None else max(span.start, min(cut, span.end))
     days = DateRange(span.start, last, question.here.home)
     known, notes = told(collection, records, question.beside, days, counted_by=question.here.zone)
-    if question.evidence is not None and (absent := missing(question, records, last=span.end if cut is None else cut)):
-        about, more = gaps(collection, absent, question.evidence)
+    reached = span.end if cut is None else cut
+    absent = missing(question, records, last=reached)
+    nightless = [day for day in question.nightless if day <= reached]
+    if question.evidence is not None and (absent or nightless):
+        about, more = gaps(collection, absent, question.evidence, nightless=nightless)
         known |= about
         notes = (*notes, *more)
     if off := unworn(records, collection):

@@ -17,6 +17,7 @@ from app.tools.records.gathering import Gather
 from app.tools.records.placing import day_of, stamp
 from app.tools.records.shaping import Shape
 
+_DAY = timedelta(days=1)
 LOOK_BACK_DAYS = (7, 60, 366)  # for the newest record, where the source cannot be asked for it
 BLOCK_DAYS = 4  # of raw samples: one answer holds few days of them, so a month is not fetched to give a day
 
@@ -95,8 +96,8 @@ async def newest(call: Call, question: Question) -> tuple[Fetched, DateRange | N
         return found, None
     told = Together(call.progress)
     for back in LOOK_BACK_DAYS:
-        # A day ahead too: where the owner is now it may be tomorrow already.
-        days = DateRange(place.today - timedelta(days=back - 1), place.today + timedelta(days=1), place.zone)
+        # What lies ahead too: where the owner is now it may be tomorrow already.
+        days = DateRange(place.today - timedelta(days=back - 1), place.latest + _DAY, place.zone)
         found = await source.fetch(call.caller, collection, days, fields=fields, progress=told.part())
         if found.records or not found.complete:
             break

@@ -12,16 +12,17 @@ from app.errors import BadRequest
 from app.sources.base import Collection, DateKind, DateRange, Fetched, Record, Source
 from app.tools.arguments import Given, choice, flag, names, text
 from app.tools.calling import Call, Definition
-from app.tools.caveats.circumstances import SAMPLES, Beside, beside, clock_of, days_there, told
+from app.tools.caveats.circumstances import SAMPLES, Beside, beside, clock_of, days_there, newest_sample
 from app.tools.caveats.inquiry import LOOK_DAYS, Known, gather
 from app.tools.dates.clocks import stamps
-from app.tools.dates.owners import SLEEP, counted_by_clock, owners
+from app.tools.dates.owners import SLEEP, counted_by_clock, may_be_near, owners
 from app.tools.dates.spans import Span, lies_ahead, span
 from app.tools.dates.zones import Here, here
 from app.tools.query.answering import Question, answer, fitted, missing
 from app.tools.query.fetching import as_far_as_it_fits, between, newest, whole, whole_days
 from app.tools.query.last_night import last_night, means_last_night
 from app.tools.records.buckets import RESOLUTIONS, measured, samples_in
+from app.tools.records.nights import nightless
 from app.tools.records.placing import by_day, day_of, stamp
 from app.tools.records.shaping import Shape
 from app.tools.rendering import Answer
@@ -32,7 +33,7 @@ USUAL_DAYS = 7
 USUAL_DENSE_DAYS = 2  # today and yesterday: a day of samples can be over a thousand records
 MOST_DAYS = 3660
 MOST_DENSE_DAYS = 366
-GRACE = timedelta(days=1)  # what begins later lies ahead everywhere; tomorrow may have begun where the owner is
+_DAY = timedelta(days=1)  # a nap of the evening is filed under the next one
 MANY = 2000  # records that are shaped in a thread, so that other requests are not kept waiting
 
 COLLECTION = text(
@@ -73,7 +74,7 @@ async def run(call: Call, given: Given) -> Answer:
         return await _newest(call, question)
     question = await _by_the_owners_clock(call, given, question)
     place, span = question.here, question.span
-    if span is not None and span.start > place.today + GRACE:
+    if span is not None and span.start > place.latest + _DAY:
         return fitted(question, None, ())
     fetched, rest_after, circumstances = await _asked(call, question, piecewise=given[RESOLUTION] is not None)
     many = len(fetched.records) > MANY
@@ -152,6 +153,9 @@ def _sorted_out(question: Question, fetched: Fetched, rest_after: date | None, c
     held_back = samples_in(came) - samples_in(records)
     there = days_there(records, question.collection, question.here.zone) if question.collection.dense else None
     question = replace(question, beside=circumstances, held_back=held_back, days_there=there)
+    if question.collection.name == SLEEP and not question.source.synthetic:
+        filed = by_day(records, question.collection, question.here.zone)
+        question = replace(question, nightless=tuple(sorted(day for day, found in filed.items() if nightless(found))))
     if question.span is not None and question.span.end > (today := question.here.today):
         days = days_there(records, question.collection, question.here.zone) if there is None else there
         if any(day > today for day in days):  # by another clock than the one asked for it was that day already
@@ -160,12 +164,14 @@ def _sorted_out(question: Question, fetched: Fetched, rest_after: date | None, c
 
 
 def _unexplained(came: _Came, fetched: Fetched) -> list[date]:
-    """Return the days that want a reason: all, where nothing came; else those without a record."""
+    """Return the days that want a reason: all, where nothing came; else those without a record, or without a night."""
     span = came.question.span
     if span is None or (not fetched.complete and came.rest_after is None):
         return []
     if came.records:
-        return missing(came.question, came.records, last=span.end if came.rest_after is None else came.rest_after)
+        last = span.end if came.rest_after is None else came.rest_after
+        nightless = [day for day in came.question.nightless if day <= last]
+        return sorted([*missing(came.question, came.records, last=last), *nightless])
     days = (span.end - span.start).days + 1
     return [span.start + timedelta(days=n) for n in range(days)] if fetched.complete else []
 
@@ -183,7 +189,7 @@ def _known(came: _Came, circumstances: Beside, days: Sequence[date]) -> Known:
         known.stamps = [at for _, at in stamps(came.records, collection)]
         if collection.date_kind is DateKind.WAKE_DAY:
             known.nights = by_day(came.records, collection, zone)
-    elif near is not None and (around := near.of(days[0] - GRACE, days[-1] + GRACE)) is not None:
+    elif near is not None and (around := near.of(days[0] - _DAY, days[-1] + _DAY)) is not None:
         sleep = came.question.source.collections[SLEEP]
         known.nights = by_day(around, sleep, zone)
         known.stamps = [at for _, at in stamps(around, sleep)]
@@ -218,7 +224,7 @@ def _read(call: Call, given: Given, source: Source, collection: Collection, plac
 async def _by_the_owners_clock(call: Call, given: Given, question: Question) -> Question:
     """Read the question anew by the owner's own clock and nights, if what it means depends on them."""
     source, collection, place = question.source, question.collection, question.here
-    if question.span is None or source.synthetic or question.span.start > place.today + GRACE:
+    if question.span is None or source.synthetic or question.span.start > place.latest + _DAY:
         return question
     hours_of_night = collection.dense and means_last_night((given[DAY], given[START], given[END]))
     if not hours_of_night and (place.named or not _depends_on_today(given, question)):
@@ -228,7 +234,7 @@ async def _by_the_owners_clock(call: Call, given: Given, question: Question) -> 
         return replace(question, here=place)
     if collection.dense:
         counted = _read(call, given, source, collection, counted_by_clock(place))
-        if counted.span is not None and counted.span.end >= place.today - GRACE:
+        if counted.span is not None and counted.span.end >= place.today - _DAY:
             return counted
     return _read(call, given, source, collection, place)
 
@@ -236,10 +242,10 @@ async def _by_the_owners_clock(call: Call, given: Given, question: Question) -> 
 def _depends_on_today(given: Given, question: Question) -> bool:
     """Say whether a question is read otherwise, or reaches to days that may lie ahead, where it is another day."""
     place, span = question.here, question.span
-    if span is None or span.end >= place.today - GRACE:
+    if span is None or may_be_near(span.end, place):
         return True
     try:
-        near = [replace(place, today=place.today + shift) for shift in (-GRACE, GRACE)]
+        near = [replace(place, today=day) for day in (place.earliest, place.latest)]
         others = [_dates(given, question.collection, there)[0] for there in near]
     except BadRequest:
         return True
@@ -300,7 +306,9 @@ async def _newest(call: Call, question: Question) -> Answer:
     if not records and looked is not None:
         notes = (f"Nothing was found back to {looked.start}; older records would need start and end.",)
     elif day is not None and not collection.dense:
-        known, notes = told(collection, records, Beside(), DateRange(day, day, place.zone))
+        days = DateRange(day, day, place.zone)
+        sampled = await newest_sample(call.caller, question.source, collection, days, today=place.today)
+        question = replace(question, span=Span(day, day), beside=Beside(newest=sampled))
     elif records and (at := stamp(records[0], collection)) is not None and not question.source.synthetic:
         known, notes = await clock_of(call.caller, question.source, at, place)
     question = replace(question, here=place, notes=(*notes, *place.notes))

@@ -49,6 +49,12 @@ def night(records: Sequence[Record]) -> Night:
     )
 
 
+def nightless(records: Sequence[Record]) -> bool:
+    """Whether a day has records of sleep, of which none is a night or will be one."""
+    sorted_out = night(records)
+    return bool(records) and sorted_out.main is None and not sorted_out.in_progress
+
+
 def asleep_s(record: Record) -> int | None:
     """Return the seconds asleep in one record."""
     value = record.get("total_sleep_duration")

@@ -12,7 +12,7 @@ from app.errors import VitalsError
 from app.sources.base import Collection, Fetched, Kind, Record
 from app.tools.caveats.evidence import INCOMPLETE, NO_NIGHT, NO_RECORD, Evidence, refused, unscored
 from app.tools.records.fields import goes_with
-from app.tools.records.nights import Night, night
+from app.tools.records.nights import Night, night, nightless
 from app.tools.records.provenance import by_group, merged
 from app.tools.records.shaping import Shape
 from app.tools.rendering import Answer
@@ -43,9 +43,7 @@ class Part:
 
     def only_naps(self, day: date) -> bool:
         """Say whether a day has records of sleep, of which none is a night or will be one."""
-        found = self.records.get(day, ()) if self.name == NIGHT else ()
-        sorted_out = night(found)
-        return bool(found) and sorted_out.main is None and not sorted_out.in_progress
+        return self.name == NIGHT and nightless(self.records.get(day, ()))
 
     def newest(self, today: date) -> date | None:
         """Return the newest day up to today with a record; of nights, with one that is over."""

@@ -59,8 +59,8 @@ async def rest_mode(caller: Caller, source: Source, place: Here, days: int) -> R
     collection = source.collections.get(_NAME)
     if collection is None or source.synthetic:
         return RestMode()
-    # A day more on either side: what day it is for the owner is not known yet.
-    asked = DateRange(place.today - timedelta(days=days + 1), place.today + timedelta(days=1), place.zone)
+    # Wherever the owner may be: what day it is for them is not known yet.
+    asked = DateRange(place.earliest - timedelta(days=days), place.latest, place.zone)
     fields = tuple(name for name in (*collection.day_fields, collection.end_day_field) if name)
     try:
         if collection.granted_by(await source.granted(caller)) is False:

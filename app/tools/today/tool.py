@@ -115,7 +115,7 @@ async def _ask(
         records = by_day(fetched.records, collection, place.zone)
         known = [at for _, at in stamps(fetched.records, collection)]
         part = Part(name, collection, records, {}, fetched, stamps=known)
-        last = place.today if place.named else place.today + _DAY
+        last = place.today if place.named else place.latest
         if part.newest(last) is None and fetched.complete:
             fields = Shape(collection, place.zone, fields=_LEAST[name]).at_source
             found = await source.fetch(caller, collection, _back(place, LOOK_BACK_DAYS), fields=fields)
@@ -137,11 +137,11 @@ async def _evidence(call: Call, source: Source, place: Here, parts: Mapping[str,
 
 
 def _around(place: Here, days: int) -> DateRange:
-    """Return the days to ask for: by the owner's own clock today may be the day before or after that of the zone.
+    """Return the days to ask for: by the owner's own clock today may be another day than by the zone.
 
     A night that is going on may be filed under the day on which it will end.
     """
-    return DateRange(place.today - timedelta(days=days + 1), place.today + timedelta(days=1), place.zone)
+    return DateRange(place.earliest - timedelta(days=days), place.latest + _DAY, place.zone)
 
 
 def _back(place: Here, days: int) -> DateRange:
