@@ -1,5 +1,6 @@
 """What a model gets when Oura falters: what retries mended is whole, what they did not is named and gone on from."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -159,6 +160,7 @@ async def test_a_window_that_fails_for_good_is_named_and_gone_on_from(
     assert f"HTTP {status}" in " ".join(first["failures"])
     assert "2026-03-05" in " ".join(first["failures"])
     assert f"ask again with start={since}" in " ".join(first["notes"]).lower()
+    assert ("stop and say so" in " ".join(first["notes"])) == (since == date(2026, 3, 1))  # else it leads onward
     assert "days_without_record" not in first  # what did not arrive is not missing
     assert simulator.counts.data["/v2/usercollection/daily_activity"] == 0  # nor looked into
     assert rest["complete"] is True
@@ -196,3 +198,23 @@ async def test_where_nothing_arrives_it_is_a_failure_and_no_empty_answer(tmp_pat
     assert "again" in said
     assert "isError" not in today
     assert "again" in today
+
+
+@pytest.mark.parametrize("name", ["heartrate", "daily_sleep"])
+async def test_an_answer_that_sends_a_model_back_to_its_own_question_says_when_to_stop(
+    tmp_path: Path, name: str
+) -> None:
+    simulator = life()
+    simulator.faults.add("repeat_cursor", f"/v2/usercollection/{name}", times=None)
+    async with asking(simulator, tmp_path, Waits()) as asked:
+        answer = await asked.ask("health_query", collection=name, **DAYS)
+        (onward,) = [note for note in answer["notes"] if "sk again with" in note]
+        found = re.search(r"start=(?P<start>[0-9-]+), end=(?P<end>[0-9-]+)", onward)
+        assert found is not None
+        again = await asked.ask("health_query", collection=name, **found.groupdict())
+
+    assert answer["complete"] is False
+    assert found.groupdict() == DAYS  # so whoever did no more than what it says would go round for ever
+    assert again == answer
+    assert "take that answer instead" in onward
+    assert onward.endswith("If it comes back the same, it is the source's fault: stop and say so.")
