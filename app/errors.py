@@ -100,11 +100,18 @@ class TooManyRequests(CallerError):
 
     def __init__(self, *, retry_after_s: int) -> None:
         self.retry_after_s = retry_after_s
-        minutes = -(-retry_after_s // 60)
-        self.wait = "a minute" if minutes == 1 else f"{minutes} minutes"
+        self.wait = _in_words(retry_after_s)
         super().__init__(
-            f"Too many requests of this kind came from your network, or from all. Try again in {self.wait}."
+            "Too many requests of this kind came from your network, or from everybody together. Nothing was changed. "
+            f"Try again in {self.wait}."
         )
+
+
+def _in_words(seconds: int) -> str:
+    if seconds < 60:
+        return "a second" if seconds == 1 else f"{seconds} seconds"
+    minutes = -(-seconds // 60)
+    return "a minute" if minutes == 1 else f"{minutes} minutes"
 
 
 class NotPermitted(CallerError):

@@ -113,7 +113,7 @@ class Authorizations:
         """Check what is left; raises Authlib's errors. No hook reaches the store here, so no thread is needed."""
         _check_shape(params)
         if not self._rooms.resource.accepts(_all(params, "resource")):
-            raise InvalidTargetError(f"The resource must be {self._rooms.resource.uri}, once.")
+            raise InvalidTargetError(f"The resource must be {self._rooms.resource.uri}, sent once or left out.")
         request = FormRequest("GET", self._issuer + "/authorize", params)
         Protocol(self._rooms, client).get_consent_grant(request)
         return tuple(request.scope.split()), request.payload.data["code_challenge"]

@@ -20,14 +20,21 @@ from app.authserver.limits.allowances import (
     of_shared_app,
 )
 from app.authserver.limits.gate import Gate
+from app.authserver.protocol.basic import basic_credentials
 from app.authserver.protocol.bridge import Answer, BodyRequest, Bridge, FormRequest
-from app.authserver.protocol.oauth import Protocol, Rooms, basic_credentials
+from app.authserver.protocol.oauth import Protocol, Rooms
 from app.authserver.records import Client
 from app.errors import BadRequest, StoreUnavailable, TooManyRequests
 
 MAX_FORM_BYTES = 64 * 1024
 MAX_REGISTRATION_BYTES = 64 * 1024
 _MAX_FIELDS = 50
+# Those that an error names back; any other name may be anything.
+_NAMES = frozenset(
+    {"grant_type", "client_id", "client_secret", "code", "redirect_uri", "code_verifier", "refresh_token", "scope"}
+    | {"token", "token_type_hint"}
+)
+_NO_METADATA = "Send client metadata as a JSON object with at least redirect_uris (RFC 7591)."
 _ANY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
@@ -86,9 +93,9 @@ class Endpoints:
         try:
             metadata = json.loads(body)
         except (ValueError, RecursionError):
-            raise BadBody("The body is not JSON.", error="invalid_client_metadata") from None
+            raise BadBody(_NO_METADATA, error="invalid_client_metadata") from None
         if not isinstance(metadata, dict) or not metadata:
-            raise BadBody("The body must be a JSON object of client metadata.", error="invalid_client_metadata")
+            raise BadBody(_NO_METADATA, error="invalid_client_metadata")
         await self._admit(request, metadata)
         asked = BodyRequest(self._issuer + "/register", metadata)
         server = Protocol(self._rooms, None)
@@ -106,7 +113,7 @@ class Endpoints:
         """Read a form, and find the client that it or the Authorization header names."""
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media != "application/x-www-form-urlencoded":
-            raise BadBody("The body must be application/x-www-form-urlencoded.")
+            raise BadBody("Send the parameters in the body, as application/x-www-form-urlencoded.")
         body = await _read_body(request, MAX_FORM_BYTES)
         try:
             parameters = parse_qsl(
@@ -117,7 +124,8 @@ class Endpoints:
         asked = FormRequest("POST", self._issuer + path, parameters, dict(request.headers))
         for name, values in asked.payload.datalist.items():
             if len(values) > 1 and name != "resource":
-                raise BadBody("A parameter was sent more than once.")
+                shown = f"The parameter {name}" if name in _NAMES else "A parameter"
+                raise BadBody(f"{shown} was sent more than once. Send each of them once.")
         return asked, await self._find_client(asked, request)
 
     async def _find_client(self, asked: FormRequest, request: Request) -> Client | None:
@@ -125,7 +133,7 @@ class Endpoints:
         basic = basic_credentials(asked.headers.get("authorization"))
         if basic is not None:
             if named is not None and named != basic[0]:
-                raise BadBody("The body names another client_id than the Authorization header.")
+                raise BadBody("The body names another client_id than the Authorization header. Send one of the two.")
             named = basic[0]
         if named is None:
             return None
@@ -144,7 +152,7 @@ class _Endpoint:
     async def answer(self, request: Request) -> Response:
         """Answer one request."""
         if request.method != "POST":
-            return _refuse(405, "invalid_request", "Use POST.", {"Allow": "POST"})
+            return _refuse(405, "invalid_request", "This address answers POST alone.", {"Allow": "POST"})
         try:
             answer = await self._handle(request)
         except BadBody as bad:
@@ -153,7 +161,7 @@ class _Endpoint:
             headers = {"Retry-After": str(many.retry_after_s)}
             return _refuse(429, "temporarily_unavailable", str(many), headers)
         except ClientDisconnect:
-            return _refuse(400, "invalid_request", "The body was cut off.")
+            return _refuse(400, "invalid_request", "The body ended too early. Send the request again.")
         except StoreUnavailable as failed:
             return _refuse(503, "temporarily_unavailable", failed.public, {"Retry-After": "5"})
         return JSONResponse(dict(answer.body), answer.status, headers={**dict(answer.headers), **_NO_STORE})
@@ -173,7 +181,7 @@ def _check_sender(request: Request, own: str) -> None:
     if foreign:
         raise BadBody("Web pages of other sites may not register.", status=403)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise BadBody("The body must be application/json.", error="invalid_client_metadata")
+        raise BadBody("Send the client metadata as application/json.", error="invalid_client_metadata")
 
 
 async def _read_body(request: Request, limit: int) -> bytes:
@@ -182,7 +190,7 @@ async def _read_body(request: Request, limit: int) -> bytes:
     async for part in request.stream():
         body += part
         if len(body) > limit:
-            raise BadBody(f"The body is larger than {limit} bytes.", status=413)
+            raise BadBody(f"The body is larger than the {limit} bytes that are taken here.", status=413)
     return body
 
 

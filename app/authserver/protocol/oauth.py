@@ -7,14 +7,10 @@ knows its client beforehand, so nothing is looked up twice.
 Source: RFC 6749, 7009, 7591, 7636, 8707; OAuth 2.1; RFC 9700.
 """
 
-import base64
-import binascii
 import hmac
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote_plus
 
 from authlib.consts import default_json_headers
 from authlib.oauth2.rfc6749 import (
@@ -28,23 +24,23 @@ from authlib.oauth2.rfc6749 import (
     OAuth2Error,
     RefreshTokenGrant,
     TokenMixin,
+    UnsupportedGrantTypeError,
 )
 from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7591 import ClientRegistrationEndpoint, InvalidClientMetadataError, InvalidRedirectURIError
-from authlib.oauth2.rfc7636 import CodeChallenge
 
 from app.authserver.clients.known import Clients
 from app.authserver.clients.registration import GRANT_TYPES, RESPONSE_TYPES, BadMetadata, Registration, settle
 from app.authserver.issued.codes import Codes
 from app.authserver.issued.grants import Grants
 from app.authserver.issued.tokens import TokenAnswer, TokenRejected, Tokens
+from app.authserver.protocol.basic import basic_credentials
 from app.authserver.protocol.bridge import Answer, wait
+from app.authserver.protocol.pkce import Pkce
 from app.authserver.protocol.resources import Resource
 from app.authserver.protocol.scopes import UnknownScope, narrow, resolve
 from app.authserver.records import AUTH_METHODS, AccessToken, Client, Code, RefreshToken, token_hash
 from app.authserver.redirects import leads_here
-
-_CHALLENGE = re.compile(r"[A-Za-z0-9\-_]{43}")  # BASE64URL(SHA-256) is 43 characters, no more and no fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +68,16 @@ class Unauthenticated(InvalidClientError):  # type: ignore[misc]  # Authlib ship
     def get_headers(self) -> list[tuple[str, str]]:
         """Return them with a challenge of the registered form; Authlib's lacks the realm."""
         return [*OAuth2Error.get_headers(self), ("WWW-Authenticate", 'Basic realm="vitals"')]
+
+
+class _NoSuchGrantType(UnsupportedGrantTypeError):  # type: ignore[misc]  # Authlib ships no types
+    """Another grant type, or none. Authlib's own text would repeat what was sent, whatever it is."""
+
+    description = f"Send grant_type with one of: {', '.join(GRANT_TYPES)}."
+
+    def get_error_description(self) -> str:
+        """Return the text."""
+        return self.description
 
 
 class Protocol(AuthorizationServer):  # type: ignore[misc]  # Authlib ships no types
@@ -104,6 +110,13 @@ class Protocol(AuthorizationServer):  # type: ignore[misc]  # Authlib ships no t
         except UnknownScope as unknown:
             raise InvalidScopeError(str(unknown)) from None
 
+    def get_token_grant(self, request: Any) -> Any:
+        """Return the grant that a token request uses."""
+        try:
+            return super().get_token_grant(request)
+        except UnsupportedGrantTypeError as error:
+            raise _NoSuchGrantType(error.grant_type) from None
+
     def authenticate_client(self, request: Any, methods: Sequence[str], endpoint: str = "token") -> Any:
         """Authenticate, and answer every failure alike."""
         if request.form.get("client_secret") and basic_credentials(request.headers.get("authorization")) is not None:
@@ -112,7 +125,8 @@ class Protocol(AuthorizationServer):  # type: ignore[misc]  # Authlib ships no t
             return super().authenticate_client(request, methods, endpoint)
         except InvalidClientError:
             raise Unauthenticated(
-                "The client is unknown, or did not authenticate by the method and secret it registered. Register again."
+                "The client is unknown, or did not authenticate by the method and secret it registered. Send client_id "
+                "as registered; if it was, register again."
             ) from None
 
     def create_oauth2_request(self, request: Any) -> Any:
@@ -170,31 +184,30 @@ class ProtocolClient(ClientMixin):  # type: ignore[misc]  # Authlib ships no typ
         return grant_type in GRANT_TYPES
 
 
-class Pkce(CodeChallenge):  # type: ignore[misc]  # Authlib ships no types
-    """PKCE, without what Authlib lets pass: no challenge at all, and `plain`, also by leaving the method out."""
-
-    SUPPORTED_CODE_CHALLENGE_METHOD = ("S256",)
-    CODE_CHALLENGE_METHODS = {"S256": CodeChallenge.CODE_CHALLENGE_METHODS["S256"]}  # noqa: RUF012 - Authlib's own shape
-
-    def validate_code_challenge(self, grant: Any, redirect_uri: str) -> None:
-        """Require a challenge made with S256."""
-        asked = grant.request.payload.data
-        if asked.get("code_challenge_method") != "S256":
-            raise InvalidRequestError("PKCE is required: send code_challenge_method=S256.")
-        if not _CHALLENGE.fullmatch(asked.get("code_challenge", "")):
-            raise InvalidRequestError("PKCE is required: send a code_challenge of 43 base64url characters.")
-        super().validate_code_challenge(grant, redirect_uri)
-
-
 class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib ships no types
     """`grant_type=authorization_code`."""
 
     TOKEN_ENDPOINT_AUTH_METHODS = AUTH_METHODS
 
-    def query_authorization_code(self, code: str, client: ProtocolClient) -> "PendingCode | None":
-        """Return the code, if it was made for this client."""
+    def authenticate_token_endpoint_client(self) -> ProtocolClient:
+        """Authenticate; Authlib looks for the code next, and its own text does not say what to send."""
+        client: ProtocolClient = super().authenticate_token_endpoint_client()
+        _require(self.request, "code", "the one that came back to the redirect URI")
+        return client
+
+    def query_authorization_code(self, code: str, client: ProtocolClient) -> "PendingCode":
+        """Return the code, if it was made for this client and redirect URI. Authlib compares these again."""
         found = wait(self.server.rooms.codes.find, code)
-        return PendingCode(code, found) if found is not None and found.client_id == client.get_client_id() else None
+        if found is None or found.client_id != client.get_client_id():
+            raise InvalidGrantError(
+                "The code is unknown, has expired, or was made for another client. Start the authorization again."
+            )
+        if self.request.payload.redirect_uri != found.redirect_uri:
+            raise InvalidGrantError(
+                "The redirect_uri is missing or is not that of the authorization request. Send the same one, character "
+                "by character."
+            )
+        return PendingCode(code, found)
 
     def create_token_response(self) -> tuple[int, TokenAnswer, Sequence[tuple[str, str]]]:
         """Redeem the code, once. Authlib would save the token and delete the code in two steps, so two could win."""
@@ -237,6 +250,7 @@ class RefreshGrant(RefreshTokenGrant):  # type: ignore[misc]  # Authlib ships no
         return HeldToken(refresh_token, found, grant.scopes)
 
     def _validate_request_token(self, client: ProtocolClient) -> "HeldToken":
+        _require(self.request, "refresh_token", "the newest one that this server gave")
         try:
             return super()._validate_request_token(client)  # type: ignore[no-any-return]  # Authlib ships no types
         except InvalidGrantError:  # Authlib's has no text
@@ -281,8 +295,17 @@ class Revocation(RevocationEndpoint):  # type: ignore[misc]  # Authlib ships no 
 
     def check_params(self, request: Any, client: Any) -> None:  # noqa: ARG002 - Authlib's signature
         """Require the token. The hint is never needed, so an odd one is no error (RFC 7009 section 2.1)."""
-        if not request.form.get("token"):
-            raise InvalidRequestError("Missing 'token' in request.")
+        _require(request, "token", "the access or refresh token to end")
+
+    def authenticate_token(self, request: Any, client: Any) -> "HeldToken | None":
+        """Return the token, if it is this client's or nobody's."""
+        try:
+            return super().authenticate_token(request, client)  # type: ignore[no-any-return]  # Authlib ships no types
+        except InvalidGrantError:  # Authlib's has no text
+            raise InvalidGrantError(
+                "The token was issued to another client, so it was not ended. Only the app that holds it can end it, "
+                "or the owner."
+            ) from None
 
     def query_token(self, token_string: str, token_type_hint: str | None) -> HeldToken | None:  # noqa: ARG002 - see above
         """Look the token up as either kind."""
@@ -337,21 +360,6 @@ class Registering(ClientRegistrationEndpoint):  # type: ignore[misc]  # Authlib 
         }
 
 
-def basic_credentials(header: str | None) -> tuple[str, str] | None:
-    """Read an HTTP Basic header, each half form-decoded (RFC 6749 section 2.3.1); None if there is none to read.
-
-    Authlib's reader keeps `+` as it is and raises on bytes that are not UTF-8.
-    """
-    scheme, _, encoded = (header or "").partition(" ")
-    if scheme.lower() != "basic":
-        return None
-    try:
-        name, colon, secret = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
-    except (binascii.Error, ValueError):
-        return None
-    return (unquote_plus(name), unquote_plus(secret)) if colon else None
-
-
 def _authenticate_basic(query_client: Any, request: Any) -> Any:
     found = basic_credentials(request.headers.get("authorization"))
     if found is None:
@@ -360,11 +368,16 @@ def _authenticate_basic(query_client: Any, request: Any) -> Any:
     return client if client is not None and client.check_client_secret(found[1]) else None
 
 
+def _require(request: Any, name: str, which: str) -> None:
+    if not request.form.get(name):
+        raise InvalidRequestError(f"The parameter {name} is missing from the body. Send {which}.")
+
+
 def _check_resource(grant: Any) -> None:
     """Refuse another resource than the one the tokens are bound to; leaving it out means that one."""
     resource: Resource = grant.server.rooms.resource
     if not resource.accepts(grant.request.payload.datalist.get("resource", [])):
-        raise InvalidTargetError(f"The resource must be {resource.uri}, once.")
+        raise InvalidTargetError(f"The resource must be {resource.uri}, sent once or left out.")
 
 
 def _or_invalid_grant(work: Any, *args: object) -> TokenAnswer:
