@@ -74,8 +74,8 @@ def build_web(
         middleware=[
             Middleware(AccessLog, paths=paths, quiet=ANY_HOST_PATHS),
             Middleware(Outermost, https=public_url.startswith("https:"), answer=failed),
-            Middleware(HostCheck, public_url=public_url),
-            Middleware(BodyLimit),
+            Middleware(HostCheck, public_url=public_url, answer=failed),
+            Middleware(BodyLimit, answer=failed),
         ],
         exception_handlers=dict.fromkeys((HTTPException, StoreUnavailable, SealBroken, TooManyRequests), failed),
         lifespan=lifespan,

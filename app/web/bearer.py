@@ -14,6 +14,10 @@ from app.web.replies import problem
 log = logs.get(__name__)
 
 _SCHEME = re.compile(r"bearer(?: |$)", re.IGNORECASE)
+_BEGIN = (
+    "Sign in first: this is the address for apps, and an app that is given it signs in by itself. The first page of "
+    "this server says how to connect one."
+)
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")  # RFC 6750 section 2.1, b64token
 
 
@@ -35,7 +39,7 @@ class Bearer:
         """Serve one request, whatever its method, body and Accept."""
         sent = Headers(scope=scope).getlist("authorization")
         if not any(_SCHEME.match(value.strip()) for value in sent):
-            await self._refuse(401, "unauthorized", "Sign in first.", challenge="")(scope, receive, send)
+            await self._refuse(401, "unauthorized", _BEGIN, challenge="")(scope, receive, send)
             return
         token = sent[0].strip()[len("bearer") :].strip()
         try:
@@ -51,7 +55,10 @@ class Bearer:
             await self._refuse(401, error, why, challenge=error)(scope, receive, send)
             return
         if READ_SCOPE not in caller.scopes:
-            error, why = "insufficient_scope", f"This needs {READ_SCOPE}."
+            error, why = (
+                "insufficient_scope",
+                f"The access token does not include {READ_SCOPE}; connect again and ask for it.",
+            )
             scopes = " ".join(sorted(caller.scopes | {READ_SCOPE}))  # clients replace what they hold by what is named
             await self._refuse(403, error, why, challenge=error, scopes=scopes)(scope, receive, send)
             return

@@ -3,11 +3,12 @@
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.authserver.redirects import LOOPBACK_HOSTS
-from app.web.replies import problem
+from app.web.headers import Answer
+from app.web.replies import Refused, problem
 
 _DEFAULT_PORTS = {"https": 443, "http": 80}
 
@@ -31,20 +32,29 @@ def known_hosts(public_url: str) -> frozenset[str]:
 class HostCheck:
     """Refuses a request for another host with 421: a page that rebinds its name to us gets nothing.
 
+    A browser is shown where to go and never sent there: behind a proxy that does not pass Host on, our own address
+    arrives as another one too, and a redirect to it would go round in circles.
+
     Source: CVE-2025-66416; MCP 2025-11-25, Transports, security warning.
     """
 
-    def __init__(self, app: ASGIApp, *, public_url: str) -> None:
+    def __init__(self, app: ASGIApp, *, public_url: str, answer: Answer) -> None:
         self.app = app
         self.hosts = known_hosts(public_url)
-        self.text = f"This service answers at {public_url} only."
+        self.answer = answer
+        self.text = (
+            f"This server answers at {public_url} only. If that is where you asked, the proxy in front of it has to "
+            "pass the Host header on."
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] == "http" and scope["path"] not in ANY_HOST_PATHS:
             hosts = Headers(scope=scope).getlist("host")
             if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
-                await problem(421, "misdirected_request", self.text)(scope, receive, send)
+                refused = Refused(421, "misdirected_request", self.text)
+                response = await self.answer(Request(scope), refused)
+                await response(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
@@ -64,9 +74,8 @@ class OriginCheck:
         """Serve one request."""
         origins = Headers(scope=scope).getlist("origin")
         if origins and not (len(origins) == 1 and self._ours(origins[0].lower())):
-            await problem(403, "forbidden_origin", "Web pages of other origins may not call this.")(
-                scope, receive, send
-            )
+            text = "A web page of another origin may not call this server. Use an app that is not a web page."
+            await problem(403, "forbidden_origin", text)(scope, receive, send)
             return
         await self.app(scope, receive, send)
 
@@ -88,8 +97,9 @@ class BodyLimit:
     It acts when the body is first read: a request that is refused earlier (401) is refused as such, whatever its size.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, answer: Answer) -> None:
         self.app = app
+        self.answer = answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -104,11 +114,11 @@ class BodyLimit:
         async def bounded() -> Message:
             nonlocal received
             if received > limit:
-                raise BodyTooLarge
+                raise BodyTooLarge(limit)
             message = await receive()
             received += len(message.get("body", b""))
             if received > limit:
-                raise BodyTooLarge
+                raise BodyTooLarge(limit)
             return message
 
         async def watch(message: Message) -> None:
@@ -118,12 +128,11 @@ class BodyLimit:
 
         try:
             await self.app(scope, bounded, watch)
-        except BodyTooLarge:
+        except BodyTooLarge as exc:
             if started:
                 raise
-            # Closing tells a client that is still sending to stop.
-            text = f"The request is larger than {limit} bytes."
-            await problem(413, "request_too_large", text, {"connection": "close"})(scope, receive, send)
+            response = await self.answer(Request(scope), exc)
+            await response(scope, receive, send)
 
 
 def _exceeds(declared: str, limit: int) -> bool:
@@ -132,8 +141,9 @@ def _exceeds(declared: str, limit: int) -> bool:
     return digits.isdecimal() and (len(digits) > len(str(limit)) or int(digits) > limit)
 
 
-class BodyTooLarge(HTTPException):
+class BodyTooLarge(Refused):
     """More was sent than the path takes; where Starlette catches it first, it answers the same."""
 
-    def __init__(self) -> None:
-        super().__init__(413, "The request is too large.", headers={"connection": "close"})
+    def __init__(self, limit: int) -> None:
+        text = f"The request is larger than the {limit} bytes that are taken at this address."
+        super().__init__(413, "request_too_large", text, {"connection": "close"})  # a client still sending is to stop

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from base64 import b64encode
 from collections.abc import Mapping
 from functools import cached_property
 from http import HTTPStatus
@@ -39,11 +40,22 @@ _HEADERS = {
 
 _WORDS = {
     403: ("Not allowed", "This page is not for you, or your browser did not send what shows that it is."),
-    404: ("Nothing here", "There is no page at this address."),
-    405: ("Not that way", "This address does not answer that kind of request."),
-    413: ("Too large", "The request is larger than this server takes."),
-    421: ("Wrong address", "This server does not answer under that host name."),
+    404: (
+        "Nothing here",
+        "There is no page at this address. It may have been mistyped, or cut off where it was copied.",
+    ),
+    405: (
+        "Not that way",
+        "This address is none to open: it takes what a button on one of the pages here sends. Nothing was done. Open "
+        "the page anew and press the button there.",
+    ),
+    413: (
+        "Too large",
+        "What your browser sent is larger than anything a page here sends, so it was not read and nothing was changed. "
+        "If an app sent you here, start again there.",
+    ),
 }
+_MISDIRECTED = 421
 _STORE_UNAVAILABLE: dict[Outage, tuple[str, str]] = {
     "unreachable": (
         "The store does not answer",
@@ -88,6 +100,7 @@ class Pages:
             "sandbox": sandbox,
             "asset": _asset_names().__getitem__,
         }
+        self._sheet = (_STATIC / "style.css").read_text()
 
     @cached_property
     def _environment(self) -> "Environment":
@@ -122,14 +135,28 @@ class Pages:
             return self._message(503, _SEAL_BROKEN, exc.public)
         if isinstance(exc, TooManyRequests):
             return self._message(429, _TOO_MANY, _too_many(exc), {"Retry-After": str(exc.retry_after_s)})
+        if isinstance(exc, HTTPException) and exc.status_code == _MISDIRECTED:
+            return self._elsewhere()
         if isinstance(exc, HTTPException):
             status = exc.status_code
             words = _WORDS.get(status, (HTTPStatus(status).phrase, "The request could not be answered."))
-            return self._message(status, *words, exc.headers)
-        return self._message(500, *_FAILURE)
+            return self._message(status, *words, exc.headers, ways=True)
+        return self._message(500, *_FAILURE, ways=True)
 
-    def _message(self, status: int, title: str, text: str, headers: Mapping[str, str] | None = None) -> Response:
-        return self("message.html", status=status, headers=headers, title=title, text=text)
+    def _message(
+        self, status: int, title: str, text: str, headers: Mapping[str, str] | None = None, *, ways: bool = False
+    ) -> Response:
+        """Render a page of a few words; `ways` adds where to go on from it."""
+        return self("message.html", status=status, headers=headers, title=title, text=text, ways=ways)
+
+    def _elsewhere(self) -> Response:
+        """Answer under a host that is not ours: nothing else is served there, so the style sheet comes along."""
+        digest = b64encode(hashlib.sha256(self._sheet.encode()).digest()).decode()
+        policy = (
+            f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
+        )
+        headers = {"Content-Security-Policy": policy}
+        return self("elsewhere.html", status=_MISDIRECTED, headers=headers, sheet=self._sheet)
 
 
 def _too_many(exc: TooManyRequests) -> str:

@@ -39,6 +39,38 @@ async def test_another_host_is_misdirected_everywhere(host: str, path: str) -> N
     assert web.sdk.requests == []
 
 
+HTML = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/"), ("GET", "/authorize?client_id=evil&state=evil"), ("POST", "/connections/end")]
+)
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1:8000", "localhost", '"><b>evil'])
+async def test_a_browser_under_another_host_is_shown_our_address_and_sent_nowhere(
+    method: str, path: str, host: str
+) -> None:
+    answer = await Web().ask(method, path, headers={**HTML, "host": host})
+
+    assert answer.status_code == 421
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "location" not in answer.headers
+    assert "refresh" not in answer.headers
+    assert 'href="https://vitals.example.com/"' in answer.text
+    assert "http-equiv" not in answer.text
+    assert "evil" not in answer.text
+    assert "127.0.0.1" not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/token", "/register", "/revoke", "/.well-known/oauth-protected-resource"])
+async def test_what_programs_ask_under_another_host_stays_json(path: str) -> None:
+    answer = await Web().ask("GET", path, headers={**HTML, "host": "evil.example"})
+
+    assert answer.status_code == 421
+    assert answer.json()["error"] == "misdirected_request"
+    assert "https://vitals.example.com" in answer.json()["error_description"]
+    assert "evil" not in answer.text
+
+
 async def test_a_platform_may_ask_for_health_by_any_host() -> None:
     for path in ("/healthz", "/readyz"):
         assert (await Web().ask("GET", path, headers={"host": "10.0.0.7:8000"})).status_code == 200
@@ -153,3 +185,22 @@ async def test_a_body_declared_too_large_is_refused_unread(declared: str) -> Non
     assert answer.status_code == 413
     assert answer.headers["connection"] == "close"
     assert web.sdk.requests == []
+
+
+@pytest.mark.parametrize(("length", "declared"), [(FORM_BODY_BYTES + 1, False), (0, True)], ids=["sent", "declared"])
+async def test_a_browser_that_sends_too_much_gets_a_page(length: int, declared: bool) -> None:
+    headers = HTML | ({"content-length": "99999999"} if declared else {})
+
+    answer = await Web().ask("POST", "/form", content=b"x" * length, headers=headers)
+
+    assert answer.status_code == 413
+    assert answer.headers["connection"] == "close"
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "nothing was changed" in answer.text
+
+
+async def test_a_program_that_sends_too_much_is_told_how_much_is_taken() -> None:
+    answer = await Web().ask("POST", "/token", content=b"x" * (FORM_BODY_BYTES + 1), headers=HTML)
+
+    assert answer.json()["error"] == "request_too_large"
+    assert str(FORM_BODY_BYTES) in answer.json()["error_description"]

@@ -82,6 +82,7 @@ class Web:
             routes=[
                 Route("/page", page, methods=["GET"]),
                 Route("/token", form, methods=["POST"]),
+                Route("/form", form, methods=["POST"]),
                 Route("/broken", broken, methods=["GET"]),
                 Route("/locked", locked, methods=["GET"]),
             ],

@@ -1,6 +1,8 @@
 """Our pages: what they say without a sign-in, the headers they carry, and that nothing foreign is loaded."""
 
 import re
+from base64 import b64encode
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -231,3 +233,26 @@ def test_an_error_keeps_the_headers_that_belong_to_it() -> None:
 )
 def test_a_moment_is_written_in_the_owners_zone(zone: str | None, text: str) -> None:
     assert moment(1773099000, zone) == text
+
+
+@pytest.mark.parametrize("status", [403, 404, 405, 413, 418])
+def test_a_page_of_an_error_says_where_to_go_on(status: int) -> None:
+    page = bytes(Pages(public_url=PUBLIC_URL).for_error(HTTPException(status)).body).decode()
+
+    shown = page.partition("<main>")[2].partition("</main>")[0]
+    assert re.findall(r'href="([^"]+)"', shown) == ["/", "/connections"]
+
+
+def test_the_page_under_another_host_leads_to_our_address_and_needs_nothing_else_of_that_host() -> None:
+    page = Pages(public_url=PUBLIC_URL).for_error(HTTPException(421, "CANARY"))
+
+    text = bytes(page.body).decode()
+    assert page.status_code == 421
+    assert re.findall(r'href="([^"]+)"', text) == ["data:,", f"{PUBLIC_URL}/", f"{PUBLIC_URL}/connections"]
+    assert "src=" not in text
+    assert "location" not in page.headers
+    sheet = text.partition("<style>")[2].partition("</style>")[0]
+    digest = b64encode(sha256(sheet.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in page.headers["content-security-policy"]
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "CANARY" not in text
