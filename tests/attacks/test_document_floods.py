@@ -9,7 +9,7 @@ import pytest
 from app.authserver.clients.cimd import Fetched
 from app.authserver.clients.pinned import PINNED
 from app.authserver.limits.allowances import DOCUMENT, DOCUMENT_RECORDS
-from tests.app_under_test import running_app
+from tests.app_under_test import URL, running_app
 from tests.attacks.attacker import REDIRECT, authorize, handed_over, redeem, refresh
 from tests.attacks.attacker import sign_in as approve_and_sign_in
 from tests.attacks.strangers import OWNER, STRANGER, address, coming_from, records
@@ -116,3 +116,81 @@ async def test_a_flood_of_documents_leaves_next_to_nothing_and_an_app_beyond_it_
 
         assert len(await records(vitals, "cimd:")) == DOCUMENT_RECORDS.amount + 1  # it is kept, for a grant uses it
         assert renewed.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        *({"sec-fetch-dest": kind} for kind in ("image", "script", "style", "iframe", "object", "empty", "audio", "")),
+        pytest.param({"sec-fetch-dest": "document", "sec-purpose": "prefetch"}, id="fetched ahead"),
+        pytest.param({"sec-fetch-dest": "document", "sec-purpose": "prefetch;prerender"}, id="drawn ahead"),
+    ],
+    ids=lambda headers: headers["sec-fetch-dest"] or "nothing",
+)
+async def test_a_web_page_cannot_use_up_the_documents_that_its_readers_address_may_name(
+    tmp_path: Path, headers: dict[str, str]
+) -> None:
+    slow = Slow()
+    async with running_app(tmp_path, fetch_document=slow) as vitals:
+        reader = coming_from(vitals, OWNER)
+        parts = [
+            await reader.get(authorize(f"https://app.example/{n}"), headers=headers) for n in range(DOCUMENT.each + 1)
+        ]
+        visit = await reader.get(
+            authorize("https://honest.example/client"),
+            headers={"sec-fetch-dest": "document", "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"},
+        )
+
+        assert {each.status_code for each in parts} == {403}
+        assert visit.status_code == 200
+        assert slow.asked == ["https://honest.example/client"]
+        assert len(await records(vitals, "rate:slot/")) == 1  # the visit's
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        pytest.param({"origin": "https://evil.example", "sec-fetch-site": "cross-site"}, id="another site"),
+        pytest.param({"origin": "https://other.vitals.test", "sec-fetch-site": "same-site"}, id="a host beside us"),
+        pytest.param({"origin": "null", "sec-fetch-site": "cross-site"}, id="a sandboxed frame"),
+        pytest.param({"sec-fetch-site": "cross-site"}, id="no origin"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/token", "/revoke"])
+async def test_nor_by_posting_them_where_tokens_are_asked_for(
+    tmp_path: Path, path: str, origin: dict[str, str]
+) -> None:
+    slow = Slow()
+    async with running_app(tmp_path, fetch_document=slow) as vitals:
+        reader = coming_from(vitals, OWNER)
+        posts = [
+            await reader.post(f"{URL}{path}", data={"client_id": f"https://app.example/{n}"}, headers=origin)
+            for n in range(DOCUMENT.each + 1)
+        ]
+        visit = await reader.get(authorize("https://honest.example/client"))
+
+    assert {each.status_code for each in posts} == {403}
+    assert visit.status_code == 200
+    assert slow.asked == ["https://honest.example/client"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({}, id="a server"),
+        pytest.param({"sec-fetch-mode": "cors"}, id="node"),
+        pytest.param({"origin": "http://tauri.localhost"}, id="a webview's own client"),
+        pytest.param({"origin": "vscode-file://vscode-app", "sec-fetch-site": "cross-site"}, id="an editor"),
+    ],
+)
+async def test_an_app_that_is_no_web_page_renews_its_access_whatever_it_says_of_its_origin(
+    tmp_path: Path, headers: dict[str, str]
+) -> None:
+    app = "https://app.example/client"
+    async with running_app(tmp_path, fetch_document=Slow()) as vitals:
+        code = handed_over(await approve_and_sign_in(vitals, app))["code"]
+        http = coming_from(vitals, STRANGER)
+        http.headers.update(headers)
+        tokens = (await redeem(http, app, code)).json()
+
+        assert (await refresh(http, app, tokens["refresh_token"])).status_code == 200

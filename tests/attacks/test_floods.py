@@ -145,13 +145,15 @@ async def test_a_connected_app_goes_on_from_the_very_address_of_the_flood(vitals
     http = coming_from(vitals, STRANGER)
     for _ in range(REGISTRATION.each + 5):
         await register(http)
+    secretive = (await register(vitals.http(), token_endpoint_auth_method="client_secret_post")).json()["client_id"]
     for _ in range(FAILED_AUTHENTICATION.each + 5):
-        await refresh(http, "vc_unknown", "vrt_wrong")
+        guessed = await refresh(http, secretive, "vrt_wrong", client_secret="vcs_wrong")
     with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
             for _ in range(10):
                 group.start_soon(_renew, app, app.refresh_token)
 
+    assert guessed.status_code == 429
     assert (await register(http)).status_code == 429
     assert await answered(app)
 
@@ -183,6 +185,34 @@ async def test_wrong_secrets_are_refused_more_and_more_and_the_right_one_never(v
     assert [each.status_code for each in wrong] == [401] * FAILED_AUTHENTICATION.each + [429] * 5
     assert "retry-after" in wrong[-1].headers
     assert right.status_code == 200
+
+
+async def test_an_app_that_is_forgotten_learns_it_though_a_stranger_guessed_secrets_at_its_address(
+    vitals: Vitals,
+) -> None:
+    http = coming_from(vitals, STRANGER)
+    guessed = (await register(http, token_endpoint_auth_method="client_secret_post")).json()["client_id"]
+    public = await client_id(http)
+    for _ in range(FAILED_AUTHENTICATION.each):
+        await refresh(http, guessed, "vrt_wrong", client_secret="vcs_wrong")
+    forgotten = [await refresh(http, "vc_forgotten", "vrt_old") for _ in range(3)]
+    with_a_secret = await refresh(http, "vc_forgotten", "vrt_old", client_secret="vcs_old")
+    basic = await http.post(f"{URL}/token", data={"grant_type": "refresh_token"}, auth=("vc_forgotten", "vcs_old"))
+    no_secret_of_its_own = await refresh(http, public, "vrt_old", client_secret="vcs_odd")
+    nobody = await http.post(f"{URL}/revoke", data={"token": "vrt_old"})
+
+    for answer in (*forgotten, with_a_secret, basic, no_secret_of_its_own, nobody):
+        assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+    assert (await refresh(http, guessed, "vrt_wrong", client_secret="vcs_wrong")).status_code == 429
+
+
+async def test_apps_that_are_forgotten_use_up_nothing(vitals: Vitals) -> None:
+    http = coming_from(vitals, STRANGER)
+    for _ in range(FAILED_AUTHENTICATION.each + 5):
+        last = await refresh(http, "vc_forgotten", "vrt_old")
+
+    assert last.status_code == 401
+    assert await records(vitals, "rate:") == {}
 
 
 async def test_sign_ins_begun_from_one_address_are_bounded_and_a_person_reads_why(vitals: Vitals) -> None:

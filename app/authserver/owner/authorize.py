@@ -16,7 +16,7 @@ from app.authserver.clients.pinned import answered_at_once
 from app.authserver.limits.allowances import SIGN_IN
 from app.authserver.limits.gate import Gate
 from app.authserver.owner.areas import AREAS, asked_for
-from app.authserver.owner.browser import BrowserCookie, FormTokens, from_own_page, go, read_form
+from app.authserver.owner.browser import BrowserCookie, FormTokens, from_own_page, go, is_visit, read_form
 from app.authserver.owner.consent import describe, destination, parted
 from app.authserver.owner.zones import BadZone, parse_zone
 from app.authserver.protocol.authorizations import Authorizations
@@ -76,6 +76,13 @@ class Authorize:
 
     async def show(self, request: Request) -> Response:
         """GET: the consent page."""
+        if not is_visit(request):
+            # Before the app is looked at: any page could use up what its reader's address may have fetched.
+            return self._refuse(
+                403,
+                "This page opens in a window of its own",
+                "Another page tried to load it as a part of itself, or ahead of time. Start again from your app.",
+            )
         params = request.query_params.multi_items()
         try:
             asked = await self._authorizations.validate(params, asker=self._gate.asker(request))

@@ -100,6 +100,18 @@ def remembers(remembered: str, value: str) -> bool:
     return hmac.compare_digest(remembered.encode(), fingerprint(value).encode())
 
 
+def is_visit(request: Request) -> bool:
+    """Say whether a GET opens a page in a window, so that somebody sees it.
+
+    An image, a frame or a script of another site's page, or a page that is fetched in advance, is none. A browser too
+    old to say so, and a program, say nothing and are believed.
+
+    Source: W3C Fetch Metadata, `Sec-Fetch-Dest`; Fetch standard, `Sec-Purpose`.
+    """
+    ahead = request.headers.get("sec-purpose", "").strip().lower().startswith("prefetch")
+    return not ahead and request.headers.get("sec-fetch-dest", "document") == "document"
+
+
 def from_own_page(request: Request, public_url: str) -> bool:
     """Say whether a POST was sent by a page of ours.
 

@@ -36,6 +36,7 @@ _NAMES = frozenset(
 )
 _NO_METADATA = "Send client metadata as a JSON object with at least redirect_uris (RFC 7591)."
 _ANY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+_ELSEWHERE = frozenset({"cross-site", "same-site"})  # values of Sec-Fetch-Site that name another site or host
 _NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
 Handle = Callable[[Request], Awaitable[Answer]]
@@ -71,19 +72,21 @@ class Endpoints:
     async def _token(self, request: Request) -> Answer:
         asked, client = await self._read_form(request, "/token")
         answer = await self._bridge.run(Protocol(self._rooms, client).create_token_response, asked)
-        return await self._counted(request, answer)
+        return await self._counted(request, client, answer)
 
     async def _revoke(self, request: Request) -> Answer:
         asked, client = await self._read_form(request, "/revoke")
         answer = await self._bridge.run(Protocol(self._rooms, client).create_endpoint_response, "revocation", asked)
-        return await self._counted(request, answer)
+        return await self._counted(request, client, answer)
 
-    async def _counted(self, request: Request, answer: Answer) -> Answer:
-        """Count an answer that says: you are not that client.
+    async def _counted(self, request: Request, client: Client | None, answer: Answer) -> Answer:
+        """Count an answer that says: this is not the secret of that client.
 
-        What succeeds is never counted, and never held up by what strangers at the same address got wrong.
+        What succeeds is never counted, and never held up by what strangers at the same address got wrong. Nor is an app
+        counted that nobody knows any more, or that has no secret: there is nothing to guess, and only `invalid_client`
+        makes it register anew (RFC 6749 section 5.2). Whoever came before it at its address must not keep it from that.
         """
-        if answer.status == 401:
+        if answer.status == 401 and client is not None and client.secret_hash is not None:
             await self._gate.admit(FAILED_AUTHENTICATION, self._gate.asker(request))
         return answer
 
@@ -111,6 +114,10 @@ class Endpoints:
 
     async def _read_form(self, request: Request, path: str) -> tuple[FormRequest, Client | None]:
         """Read a form, and find the client that it or the Authorization header names."""
+        if _from_foreign_page(request, self._issuer) and request.headers.get("sec-fetch-site") in _ELSEWHERE:
+            # Before its client is looked at, which may cost its reader's address something. Only what a browser says
+            # counts here: connected apps renew their access at this address, and some send an Origin of their own.
+            raise BadBody("Web pages of other sites may not ask for tokens.", status=403)
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media != "application/x-www-form-urlencoded":
             raise BadBody("Send the parameters in the body, as application/x-www-form-urlencoded.")
@@ -173,15 +180,17 @@ def _check_sender(request: Request, own: str) -> None:
     A page can post text without asking anybody, JSON not; and a browser says where a post comes from. An app that is
     no web page says nothing, or names a scheme of its own.
     """
-    origin = request.headers.get("origin")
-    if origin is None:
-        foreign = request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}
-    else:
-        foreign = origin != own and (origin == "null" or origin.lower().startswith(("http:", "https:")))
-    if foreign:
+    if _from_foreign_page(request, own):
         raise BadBody("Web pages of other sites may not register.", status=403)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise BadBody("Send the client metadata as application/json.", error="invalid_client_metadata")
+
+
+def _from_foreign_page(request: Request, own: str) -> bool:
+    origin = request.headers.get("origin")
+    if origin is None:
+        return request.headers.get("sec-fetch-site") in _ELSEWHERE
+    return origin != own and (origin == "null" or origin.lower().startswith(("http:", "https:")))
 
 
 async def _read_body(request: Request, limit: int) -> bytes:
