@@ -80,7 +80,7 @@ async def _nights(call: Call, source: Source, asked: Collection, place: Here) ->
     collection = source.collections.get(SLEEP)
     if collection is None or source.synthetic:
         return None
-    days = DateRange(place.today - NEAR, place.latest + _DAY, place.zone)  # a nap of the evening is the next day's
+    days = DateRange(place.earliest - NEAR, place.latest + _DAY, place.zone)  # a nap of the evening is the next day's
     try:
         granted = await source.granted(call.caller)
         if asked.granted_by(granted) is False or collection.granted_by(granted) is False:
