@@ -3,9 +3,9 @@
 It also ends connections politely when the server stops, so that no request is lost between two of them. How many
 connections there may be, and which one has to leave, is for `crowd`; here is told what each of them does.
 
-The parser that uvicorn uses has no limit of its own on the size of headers and trailers, keeps every byte of them, and
-joins the pieces anew for each that arrives; and it waits for ever. Without a bound a stranger fills the memory, stops
-the event loop, or holds connections at no cost.
+The parser that uvicorn uses has no limit of its own on the size and the number of headers and trailers, keeps every
+byte of them, and joins the pieces anew for each that arrives; and it waits for ever. Without a bound a stranger fills
+the memory, stops the event loop, or holds connections at no cost.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from app.identity import CALLER
 from app.web.crowd import Crowd, Standing, household
 
 HEAD_BYTES = 64 * 1024  # an authorization request with the longest `state` is about 20 kB; proxies stop at 8 to 32 kB
+FIELDS = 200  # headers and trailers of one request; each costs some 100 bytes more than it has. A browser sends 30
 HEAD_S = 30.0
 UNREAD_BYTES = (
     4 * 1024 * 1024
@@ -43,6 +44,8 @@ class BoundedHeads(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self.address = ""  # of the peer, be it a proxy; see `crowd.household`
         self._crowd = crowd
+        self._fields = 0  # headers and trailers of the request that is being read
+        self._in_head = True  # of it, so that what comes is no trailer
         self._pending = 0  # bytes since the last piece of a body or the last whole head
         self._unread = 0  # bytes of a body that came after its answer
         self._timer: asyncio.TimerHandle | None = None
@@ -77,6 +80,7 @@ class BoundedHeads(HttpToolsProtocol):
         """Read on, unless what came so far is more than any request needs."""
         self._pending += len(data)
         super().data_received(data)
+        self._wait_on()
         if self._pending > self.head_bytes and not self.transport.is_closing():
             if self.cycle is None or self.cycle.response_complete:
                 self.send_400_response("The head of the request is too large.")
@@ -86,11 +90,27 @@ class BoundedHeads(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin to wait for a head."""
         super().on_message_begin()
+        self._fields, self._in_head = 0, True
         self._wait(self.head_s, self._head_is_late)
         self._crowd.moved(self)
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header. A trailer is none: what checks and counts requests has looked at the headers before it came.
+
+        Raises:
+            ValueError: There are too many; uvicorn answers 400.
+
+        Source: RFC 9110 section 6.5.1 (trailers are not merged into the headers).
+        """
+        self._fields += 1
+        if self._fields > FIELDS:
+            raise ValueError("too many headers")
+        if self._in_head:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """Begin to wait for the end of the body. What comes behind the end of a connection is no request."""
+        self._in_head = False
         if self.transport.is_closing():
             return
         self._pending = self._unread = 0
@@ -173,6 +193,15 @@ class BoundedHeads(HttpToolsProtocol):
     def _close_if_idle(self) -> None:
         if not self.transport.is_closing():
             super().shutdown()
+
+    def _wait_on(self) -> None:
+        """Have uvicorn wait for the next request again: it stops at any byte, also at one that begins none."""
+        idle = self.cycle is None or self.cycle.response_complete
+        waits = self._timer is not None or self.timeout_keep_alive_task is not None
+        if idle and not waits and not self.transport.is_closing():
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def _head_is_late(self) -> None:
         if self.cycle is None or self.cycle.response_complete:
