@@ -15,6 +15,7 @@ from app.errors import BadRequest
 T = TypeVar("T")
 
 MAX_TEXT = 200  # characters; the longest sensible name, and what an error may echo
+_SURELY = 0.75  # "detial" for "detail" has 0.83, "evil" 0.6
 MAX_NAMES = 100  # each unknown one is compared with all known ones
 
 
@@ -81,10 +82,16 @@ def quoted(value: object) -> str:
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…'"
 
 
-def near(name: str, known: Sequence[str]) -> list[str]:
-    """Return the known names that look most like this one, best first."""
+def near(name: str, known: Sequence[str], *, alike: float = 0.6) -> list[str]:
+    """Return the known names that look most like this one, best first; `alike` is how much, 1 for the same."""
     lowered = {candidate.casefold(): candidate for candidate in known}
-    return [lowered[match] for match in difflib.get_close_matches(name.casefold(), list(lowered), n=3, cutoff=0.6)]
+    return [lowered[match] for match in difflib.get_close_matches(name.casefold(), list(lowered), n=3, cutoff=alike)]
+
+
+def meant(name: str, known: Sequence[str]) -> str | None:
+    """Return the known name that was surely meant: misspelt, or part of a longer one (start_date). None: no guess."""
+    parts = [part for part in name[:MAX_TEXT].casefold().split("_") if part in known]
+    return next(iter(near(name[:MAX_TEXT], known, alike=_SURELY) or parts), None)
 
 
 def text(name: str, description: str, *, example: str, required: bool = False) -> Argument[str | None]:
@@ -177,8 +184,8 @@ def _text(name: str, value: object) -> str | None:
 
 def _unknown(tool: str, name: str, known: list[str]) -> str:
     takes = f"It takes {', '.join(known)}." if known else "It takes no arguments."
-    close = near(name[:MAX_TEXT], known)
-    hint = f" Did you mean {close[0]}?" if close else ""
+    guess = meant(name, known)
+    hint = f" Did you mean {guess}?" if guess else ""
     if name in ("limit", "cursor", "page", "next_token", "offset"):
         hint = " Answers are never paged: narrow the dates, or go on from continue_from when an answer carries it."
     return f"{tool} has no argument {quoted(name)}.{hint} {takes}"

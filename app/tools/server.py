@@ -16,6 +16,7 @@ from app.tools.calling import Definition, HealthTool, Service
 from app.tools.direct import ToolCalls
 from app.tools.documents.fetch import FETCH
 from app.tools.documents.search import SEARCH
+from app.tools.misnamed import Misnamed
 from app.tools.query.tool import QUERY
 from app.tools.today.tool import TODAY
 
@@ -98,6 +99,7 @@ def build_mcp(
         website_url=server.website_url,
         icons=server.icons,
     )
+    server.middleware.append(Misnamed([tool.name for tool in offered]))
     server.middleware.append(ToolCalls(offered, introduction))
     add_resources(server, sources)
     for prompt in prompts():

@@ -3,6 +3,7 @@
 - only POST is answered (the server is stateless: there is no stream to GET and no session to DELETE);
 - a missing, narrow or odd Accept becomes what the SDK insists on, or JSON alone if the client reads nothing else;
 - blanks around a header's value are taken off, as the parser of the server leaves those behind it (RFC 9110, 5.5);
+- a Content-Type counts in any case (RFC 9110, 8.3.1);
 - an empty probe gets the JSON-RPC error that it is, with 200, as a 400 makes one client give up;
 - a `server/discover` without `Mcp-Method` is given it, as a 400 makes the same client show no tools.
 
@@ -16,10 +17,11 @@ import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web.replies import json_reply, problem
+from app.web.wording import reworded
 
 JSON, STREAM = "application/json", "text/event-stream"
 
-_VERSION, _METHOD = b"mcp-protocol-version", b"mcp-method"
+_VERSION, _METHOD, _MEDIA = b"mcp-protocol-version", b"mcp-method", b"content-type"
 _DISCOVER = "server/discover"
 _LARGEST_PROBE_BYTES = 8
 _LARGEST_DISCOVER_BYTES = 16 * 1024
@@ -39,9 +41,12 @@ class Wire:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["method"] != "POST":
-            await problem(405, "method_not_allowed", "Only POST is answered here.", {"allow": "POST"})(
-                scope, receive, send
-            )
+            await problem(
+                405,
+                "method_not_allowed",
+                "Only POST is answered here: it carries one JSON-RPC request.",
+                {"allow": "POST"},
+            )(scope, receive, send)
             return
         body, cut = await _read(receive)
         if not cut and len(body) <= _LARGEST_PROBE_BYTES and body.strip() in {b"", b"{}", b"[]"}:
@@ -53,14 +58,15 @@ class Wire:
             if name == b"accept":
                 accepts.append(value.decode("latin-1"))
                 continue
-            headers.append((name, value.strip(b" \t")))
+            bare = value.strip(b" \t")
+            headers.append((name, bare.lower() if name == _MEDIA else bare))
             named = named or name == _METHOD
             versioned = versioned or name == _VERSION
         headers.append((b"accept", acceptable(accepts).encode()))
         if versioned and not named and _is_discover(body):
             headers.append((_METHOD, _DISCOVER.encode()))
         inner = {**scope, "path": "/mcp", "raw_path": b"/mcp", "headers": headers}
-        await self.app(inner, _replay(body, cut, receive), send)
+        await self.app(inner, _replay(body, cut, receive), reworded(send, body))
 
 
 def acceptable(values: list[str]) -> str:

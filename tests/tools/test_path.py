@@ -19,6 +19,8 @@ from app.errors import (
     TokenRefused,
     VitalsError,
 )
+from app.tools.arguments import meant
+from app.tools.query.tool import QUERY
 from tests.tools.fakes import OWNER, Connector, FakeSource
 
 pytestmark = pytest.mark.anyio
@@ -64,6 +66,17 @@ async def test_a_misspelt_argument_is_named_with_the_one_meant() -> None:
 
     assert "'feilds'" in said
     assert "Did you mean fields?" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "guess"),
+    [
+        ("detial", "detail"), ("start_date", "start"), ("end_date", "end"), ("time_zone", "timezone"),
+        ("Collection", "collection"), ("evil", None), ("x", None), ("user_id", None), ("metric", None),
+    ],
+)  # fmt: skip
+def test_an_argument_is_guessed_only_where_it_was_surely_meant(name: str, guess: str | None) -> None:
+    assert meant(name, [argument.name for argument in QUERY.arguments]) == guess
 
 
 @pytest.mark.parametrize(

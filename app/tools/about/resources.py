@@ -8,7 +8,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.mcpserver.resources import TextResource
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -20,7 +20,7 @@ CATALOG_URI: Final = "vitals://catalog"
 COLLECTION_URI: Final = "vitals://collections/{name}"
 NOT_FOUND_BEFORE_2026: Final = -32002  # MCP 2025-11-25, "Resource not found"; SEP-2164 replaced it by -32602
 _PAGE: Final = "text/markdown"
-_LONGEST_SHOWN = 100  # characters of an unknown name that are repeated
+_LONGEST_SHOWN = 100  # characters of an unknown name, address or method that are repeated
 
 
 def add_resources(server: MCPServer[Any], sources: Sources) -> None:
@@ -56,9 +56,20 @@ def add_resources(server: MCPServer[Any], sources: Sources) -> None:
     def collection(name: str) -> str:
         page = page_of(sources, name)
         if page is None:
-            shown = name if len(name) <= _LONGEST_SHOWN else name[:_LONGEST_SHOWN] + "…"
-            raise ResourceNotFoundError(f"There is no collection {shown!r}. {CATALOG_URI} lists them.")
+            raise ResourceNotFoundError(f"There is no collection {_shown(name)!r}. {CATALOG_URI} lists them.")
         return page
+
+
+def _shown(sent: str) -> str:
+    return sent if len(sent) <= _LONGEST_SHOWN else sent[:_LONGEST_SHOWN] + "…"
+
+
+def _unknown(said: str, uri: str) -> str:
+    """Return our own text as it is; that of the SDK repeats the address, and nothing else."""
+    if uri not in said:
+        return said
+    pages = f"{ABOUT_URI}, {CATALOG_URI}, and vitals://collections/NAME for each collection"
+    return f"There is no page {_shown(uri)!r}. There are {pages}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +85,13 @@ class EraErrors:
         try:
             return await call_next(ctx)
         except MCPError as error:
-            unknown = ctx.method == "resources/read" and error.code == INVALID_PARAMS
-            if not unknown or ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            if error.code == METHOD_NOT_FOUND:
+                raise MCPError(code=error.code, message=error.message, data=ctx.method[:_LONGEST_SHOWN]) from None
+            uri = error.data.get("uri") if isinstance(error.data, dict) else None
+            if ctx.method != "resources/read" or error.code != INVALID_PARAMS or not isinstance(uri, str):
                 raise
-            raise MCPError(code=NOT_FOUND_BEFORE_2026, message=error.message, data=error.data) from None
+            code = INVALID_PARAMS if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else NOT_FOUND_BEFORE_2026
+            raise MCPError(code=code, message=_unknown(error.message, uri), data={"uri": _shown(uri)}) from None
         except ValidationError:
             raise
         except ValueError as error:
