@@ -9,7 +9,10 @@ nor the renewal of its access is counted, whoever shares its address.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-SITE = 5  # a network of very many addresses, a /48 of IPv6, has so many times what one address has
+SITE = 5
+"""A /48 of IPv6 has so many times what one of its /64 has. It may be one customer, to whom thousands of addresses cost
+nothing, or, with some mobile networks and hosts, thousands of people: for them five is a hundred sign-ins in a window.
+Who shares it with somebody that uses this up waits until its window ends, like those behind one address of IPv4."""
 WINDOW_S = 600  # short, so that whoever is refused by mistake waits minutes
 DAY_S = 24 * 3600
 

@@ -49,6 +49,14 @@ class Gate:
         """
         return await self._rates().spend(budget)
 
+    async def renewed_in_s(self, budget: Budget) -> int:
+        """Return how long it takes until a budget begins anew, in seconds.
+
+        Raises:
+            StoreUnavailable: Nothing can be read.
+        """
+        return await self._rates().renewed_in_s(budget)
+
     def _rates(self) -> "Rates":
         if self._made is None:
             from app.authserver.limits.rates import Rates  # noqa: PLC0415 -- 30 ms of a start, for what few minutes need

@@ -12,12 +12,13 @@ there anyway.
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import anyio
 import orjson
-from limits import RateLimitItem, RateLimitItemPerSecond
+from limits import RateLimitItemPerSecond
 from limits.aio.storage import Storage
 from limits.aio.strategies import FixedWindowRateLimiter
 
@@ -83,8 +84,12 @@ class Counters(Storage):
         return True
 
     async def reset(self) -> int | None:
-        """Nothing here is ever reset as a whole."""
-        raise NotImplementedError
+        """Refuse: `limits` wants the method for callers of its own, and there is none here.
+
+        Its strategies never reset a storage as a whole, and each count here begins anew by itself. Saying that it was
+        done would be worse than this.
+        """
+        raise NotImplementedError("Counts are not reset as a whole: each begins anew when its window ends.")
 
     async def clear(self, key: str) -> None:
         """Forget a count."""
@@ -113,38 +118,78 @@ class Rates:
     async def admit(self, allowance: Allowance, asker: Asker) -> None:
         """Count one more of this asker.
 
+        All that it counts in is looked at before any of it is written. So whoever is refused, for whatever reason, only
+        reads: a flood leaves nothing, takes nothing from those around it, and who is refused for them keeps their own.
+        Those who ask at the very same moment may pass the look together; then the writing decides, exactly, and whoever
+        it refuses has been counted once all the same.
+
         Raises:
-            TooManyRequests: The allowance is used up.
+            TooManyRequests: The allowance is used up. It says when the last of what is used up begins anew.
         """
-        crowd = _Level(allowance.crowd, WINDOW_S, allowance.name)
-        total = _Level(allowance.total or allowance.crowd, WINDOW_S, allowance.name)
-        if allowance.total is not None and not await self._named.test(total):
-            raise await self._refusal(self._named, total)
-        if asker.kind == "shared":
-            await self._take(self._named, (_Level(allowance.shared, WINDOW_S, allowance.name), asker.tag))
-        elif asker.kind == "one":
-            most = allowance.each if await self._named.test(crowd) else allowance.crowded
-            own = (_Level(most, WINDOW_S, allowance.name), asker.tag)
-            around = (_Level(SITE * most, WINDOW_S, allowance.name), asker.site)
-            await self._take(self._addresses, own, *((around,) if asker.site else ()))
-        if not await self._named.hit(total) and allowance.total is not None:
-            raise await self._refusal(self._named, total)
+        total = _Count(self._named, _Level(allowance.total or allowance.crowd, WINDOW_S, allowance.name))
+        counts = await self._own(allowance, asker)
+        bounded = [*counts, total] if allowance.total is not None else counts
+        if full := [each for each in bounded if not await each.has_room()]:
+            raise await self._refusal(full)
+        for each in counts:
+            if not await each.take():
+                raise await self._refusal([each])
+        if not await total.take() and allowance.total is not None:
+            raise await self._refusal([total])
 
     async def spend(self, budget: Budget) -> bool:
         """Take one out of a budget; False if it is used up."""
-        level = _Level(budget.amount, budget.per_s, budget.name)
-        return await self._named.test(level) and await self._named.hit(level)
+        count = self._count(budget)
+        return await count.has_room() and await count.take()
 
-    async def _take(self, counting: FixedWindowRateLimiter, *counts: tuple[RateLimitItem, str]) -> None:
-        # Looked at first, all of them, so that a flood that is refused only reads; what counts is the second, exact.
-        for step in (counting.test, counting.hit):
-            for level, tag in counts:
-                if not await step(level, tag):
-                    raise await self._refusal(counting, level, tag)
+    async def renewed_in_s(self, budget: Budget) -> int:
+        """Return how long it takes until a budget begins anew, in whole seconds, at least one."""
+        return max(math.ceil(await self._count(budget).ends_at() - self._now()), 1)
 
-    async def _refusal(self, counting: FixedWindowRateLimiter, level: RateLimitItem, *tag: str) -> TooManyRequests:
-        ends_at = (await counting.get_window_stats(level, *tag)).reset_time
+    def _count(self, budget: Budget) -> "_Count":
+        return _Count(self._named, _Level(budget.amount, budget.per_s, budget.name))
+
+    async def _own(self, allowance: Allowance, asker: Asker) -> list["_Count"]:
+        """Return what counts this asker apart from all together."""
+        if asker.kind == "shared":
+            return [_Count(self._named, _Level(allowance.shared, WINDOW_S, allowance.name), asker.tag)]
+        if asker.kind == "anyone":
+            return []
+        calm = await _Count(self._named, _Level(allowance.crowd, WINDOW_S, allowance.name)).has_room()
+        most = allowance.each if calm else allowance.crowded
+        own = _Count(self._addresses, _Level(most, WINDOW_S, allowance.name), asker.tag)
+        if asker.site is None:
+            return [own]
+        return [own, _Count(self._addresses, _Level(SITE * most, WINDOW_S, allowance.name), asker.site)]
+
+    async def _refusal(self, full: Sequence["_Count"]) -> TooManyRequests:
+        ends_at = max([await each.ends_at() for each in full])
         return TooManyRequests(retry_after_s=max(math.ceil(ends_at - self._now()), 1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """One count, and how far it may go."""
+
+    counting: FixedWindowRateLimiter
+    level: "_Level"
+    tag: str | None = None  # None: all together
+
+    @property
+    def _whose(self) -> tuple[str, ...]:
+        return () if self.tag is None else (self.tag,)
+
+    async def has_room(self) -> bool:
+        """Say whether one more would be let in; writes nothing."""
+        return await self.counting.test(self.level, *self._whose)
+
+    async def take(self) -> bool:
+        """Count one; False if that was one too many."""
+        return await self.counting.hit(self.level, *self._whose)
+
+    async def ends_at(self) -> float:
+        """Return when it begins anew, in unix seconds."""
+        return (await self.counting.get_window_stats(self.level, *self._whose)).reset_time
 
 
 class _Level(RateLimitItemPerSecond):

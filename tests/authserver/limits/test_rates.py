@@ -10,7 +10,6 @@ from app.authserver.limits.allowances import (
     CLIENT_RECORDS,
     REGISTRATION,
     SIGN_IN,
-    SITE,
     WINDOW_S,
     Allowance,
     of_shared_app,
@@ -198,6 +197,20 @@ async def test_a_budget_is_spent_once_a_day(machines: tuple[Store, Store], clock
     assert await here.spend(CLIENT_RECORDS)
 
 
+async def test_a_budget_says_when_it_begins_anew(machines: tuple[Store, Store], clock: Clock) -> None:
+    rates = Rates(machines[0], now=clock)
+    await rates.spend(CLIENT_RECORDS)
+    clock.pass_s(3600.5)
+
+    wait_s = await rates.renewed_in_s(CLIENT_RECORDS)
+    while await rates.spend(CLIENT_RECORDS):
+        pass
+    clock.pass_s(wait_s)
+
+    assert wait_s == 23 * 3600
+    assert await rates.spend(CLIENT_RECORDS)
+
+
 async def test_without_a_store_nobody_is_let_in(tmp_path: Path, clock: Clock) -> None:
     store = SqliteStore(tmp_path / "s.sqlite3", now=clock)
     await store.aclose()
@@ -221,27 +234,3 @@ async def test_without_a_store_nobody_is_let_in(tmp_path: Path, clock: Clock) ->
 )
 def test_what_counts_as_an_assistant_that_many_share(uris: object, expected: bool) -> None:
     assert of_shared_app(uris) is expected
-
-
-async def test_a_network_of_thousands_of_addresses_has_no_more_than_a_few(
-    machines: tuple[Store, Store], clock: Clock
-) -> None:
-    rates = Rates(machines[0], now=clock)
-    generous = Allowance("generous", each=3, crowded=1, shared=5, crowd=10_000, total=10_000)
-
-    let_in = sum([await admitted(rates, generous, Asker(f"t{n}", "one", "site"), 1) for n in range(200)])
-    written = await records(machines[0])
-
-    assert let_in == SITE * generous.each
-    assert len(written) <= let_in + 2  # its own, the site's, and all together: those that were refused left nothing
-    assert await admitted(rates, generous, Asker("honest", "one", "elsewhere"), 5) == generous.each
-
-
-async def test_who_has_used_up_their_own_takes_nothing_from_those_around(
-    machines: tuple[Store, Store], clock: Clock
-) -> None:
-    rates = Rates(machines[0], now=clock)
-    generous = Allowance("generous", each=3, crowded=1, shared=5, crowd=10_000, total=10_000)
-    assert await admitted(rates, generous, Asker("noisy", "one", "site"), 100) == generous.each
-
-    assert await admitted(rates, generous, Asker("neighbour", "one", "site"), 5) == generous.each
