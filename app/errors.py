@@ -98,20 +98,20 @@ class BadRequest(CallerError):
 class TooManyRequests(CallerError):
     """An address, or all together, asked too often for what costs something. Connected apps never meet it."""
 
-    def __init__(self, *, retry_after_s: int) -> None:
+    def __init__(self, why: str | None = None, *, retry_after_s: int) -> None:
         self.retry_after_s = retry_after_s
         self.wait = _in_words(retry_after_s)
-        super().__init__(
-            "Too many requests of this kind came from your network, or from everybody together. Nothing was changed. "
-            f"Try again in {self.wait}."
-        )
+        why = why or "Too many requests of this kind came from your network, or from everybody together."
+        super().__init__(f"{why} Nothing was changed. Try again in {self.wait}.")
 
 
 def _in_words(seconds: int) -> str:
     if seconds < 60:
         return "a second" if seconds == 1 else f"{seconds} seconds"
     minutes = -(-seconds // 60)
-    return "a minute" if minutes == 1 else f"{minutes} minutes"
+    if minutes < 120:
+        return "a minute" if minutes == 1 else f"{minutes} minutes"
+    return f"{-(-minutes // 60)} hours"
 
 
 class NotPermitted(CallerError):

@@ -12,7 +12,7 @@ from string import ascii_letters, digits
 from app.authserver.clients.cimd import Documents
 from app.authserver.clients.registration import settle
 from app.authserver.clients.sealed_ids import MAX_CHARS, PREFIX, SealedIds
-from app.authserver.limits.allowances import CLIENT_RECORDS, WINDOW_S
+from app.authserver.limits.allowances import CLIENT_RECORDS
 from app.authserver.limits.askers import Asker
 from app.authserver.limits.gate import Gate
 from app.authserver.records import Client, from_json, to_json, token_hash
@@ -23,6 +23,11 @@ UNUSED_LIFE_S = 24 * 3600.0
 USED_LIFE_S = 90 * 24 * 3600.0  # must exceed a grant's life: a grant whose client is gone could not be refreshed
 
 _ID_PREFIX, _SECRET_PREFIX = "vc_", "vcs_"  # an id of ours can never be taken for a document's address
+_TOO_LONG = (
+    "Within a day more apps registered than this server writes down. Until that day ends it takes those whose name and "
+    "redirect URIs fit into a client_id, some 900 characters in all, and yours are longer. Fewer or shorter ones are "
+    "registered at once."
+)
 _ID_CHARACTERS = frozenset(ascii_letters + digits + "-_")
 
 
@@ -82,7 +87,7 @@ class Clients:
             return client, secret
         held = self._sealed.seal(client)
         if held is None:
-            raise TooManyRequests(retry_after_s=WINDOW_S)
+            raise TooManyRequests(_TOO_LONG, retry_after_s=await self._gate.renewed_in_s(CLIENT_RECORDS))
         return held, secret
 
     async def keep(self, client: Client) -> None:

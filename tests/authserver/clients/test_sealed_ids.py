@@ -82,14 +82,32 @@ async def test_ordinary_days_give_short_ids(stage: Stage) -> None:
     assert len(await stage.public_client()) < 40
 
 
-async def test_a_registration_too_long_for_an_id_is_told_to_come_back(stage: Stage) -> None:
+async def test_a_registration_too_long_for_an_id_hears_what_would_do_and_when_this_one_would(stage: Stage) -> None:
     await crowded(stage)
+    stage.clock.pass_s(3 * 3600)
     uris = [f"https://app.example/{n}/{'x' * 900}" for n in range(5)]
     answer = await stage.http.post("/register", json={"redirect_uris": uris})
+    shorter = await stage.http.post("/register", json={"redirect_uris": [each[:180] for each in uris]})
+    left = await client_records(stage)
+    stage.clock.pass_s(int(answer.headers["retry-after"]))
+    later = await stage.http.post("/register", json={"redirect_uris": uris})
 
     assert answer.status_code == 429
-    assert int(answer.headers["retry-after"]) > 0
-    assert await client_records(stage) == []
+    assert answer.headers["retry-after"] == f"{21 * 3600}"
+    assert answer.json()["error"] == "temporarily_unavailable"
+    assert "900 characters" in answer.json()["error_description"]
+    assert "21 hours" in answer.json()["error_description"]
+    assert left == []
+    assert (shorter.status_code, later.status_code) == (201, 201)
+
+
+async def test_nor_does_it_come_back_a_moment_too_early(stage: Stage) -> None:
+    await crowded(stage)
+    body = {"redirect_uris": [f"https://app.example/{'x' * 900}{n}" for n in range(5)]}
+    answer = await stage.http.post("/register", json=body)
+    stage.clock.pass_s(int(answer.headers["retry-after"]) - 1)
+
+    assert (await stage.http.post("/register", json=body)).status_code == 429
 
 
 @pytest.mark.parametrize(
