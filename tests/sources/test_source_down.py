@@ -24,32 +24,15 @@ from app.tools import calling
 from tests.app_under_test import OURA, Clock, Vitals, running_app
 from tests.cases.asking import refused, told
 from tests.log_reader import written
+from tests.sources.bent import CANARY, Act, Bent, bent_app, without_pauses
 from tests.sources.certificates import pair
 from tests.sources.fakes import FakePages
 from tests.sources.h2_oura import GONE
 
-pytestmark = pytest.mark.anyio
-__all__ = ["written"]
-CANARY = "zanzibar-4711"
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("without_pauses")]
+__all__ = ["without_pauses", "written"]
 READING = f'{{"data":[{{"id":"{CANARY}","day":"2026-03-10","score":61}}],"next_token":null}}'.encode()
 MEGABYTE = b" " * 2**20
-Act = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
-
-
-class Bent(httpx2.AsyncBaseTransport):
-    """The way to the simulated Oura, with something on it that answers in its place while a test says so."""
-
-    def __init__(self, simulator: Simulator) -> None:
-        self._straight = httpx2.ASGITransport(simulator.app)
-        self.act: Act | None = None
-        self.tokens: set[str] = set()
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if "/usercollection/" in request.url.path:
-            self.tokens.add(request.headers["authorization"].removeprefix("Bearer "))
-            if self.act is not None:
-                return await self.act(request)
-        return await self._straight.handle_async_request(request)
 
 
 class Body(httpx2.AsyncByteStream):
@@ -134,11 +117,6 @@ FAULTS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.sources.oura.client._RETRY_WAIT_S", 0)
-
-
 async def after(vitals: Vitals, bent: Bent, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What is answered when the fault is over, by the same process."""
     bent.act = None
@@ -150,16 +128,11 @@ async def after(vitals: Vitals, bent: Bent, monkeypatch: pytest.MonkeyPatch) -> 
 async def test_each_fault_is_named_to_the_model_and_neither_kept_nor_written(
     tmp_path: Path, act: Act, words: str, then: str, written: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = Clock()
-    simulator = Simulator(now=clock)
-    bent = Bent(simulator)
-    with anyio.fail_after(30):
-        async with running_app(tmp_path, simulator=simulator, clock=clock, upstream=bent) as vitals:
-            app = await vitals.connected_app()
-            bent.act = act
-            query = await refused(app, "health_query", collection="daily_sleep", day="2026-03-08")
-            today = await refused(app, "health_today")
-            whole = await after(vitals, bent, monkeypatch)
+    async with bent_app(tmp_path) as (vitals, app, bent):
+        bent.act = act
+        query = await refused(app, "health_query", collection="daily_sleep", day="2026-03-08")
+        today = await refused(app, "health_today")
+        whole = await after(vitals, bent, monkeypatch)
 
     assert words in query
     assert then in query
@@ -237,15 +210,12 @@ def elsewhere(root: str, transport: httpx2.AsyncBaseTransport) -> Act:
 async def test_a_certificate_that_is_not_to_be_trusted_is_named_and_nothing_is_sent(
     tmp_path: Path, written: io.StringIO
 ) -> None:
-    clock, certificate = Clock(), pair(tmp_path)
-    simulator = Simulator(now=clock)
-    bent = Bent(simulator)
+    certificate = pair(tmp_path)
     real = Lines(lambda: httpx2.AsyncHTTPTransport(http2=True, trust_env=False))
     said: list[str] = []
 
     async def ask(root: str) -> None:
-        async with running_app(tmp_path / "data", simulator=simulator, clock=clock, upstream=bent) as vitals:
-            app = await vitals.connected_app()
+        async with bent_app(tmp_path / "data") as (_, app, bent):
             bent.act = elsewhere(root, real)
             said.append(await refused(app, "health_query", collection="daily_sleep", day="2026-03-08"))
             said.append(await refused(app, "health_today"))
@@ -264,17 +234,12 @@ async def test_a_name_that_cannot_be_resolved_is_named(tmp_path: Path, monkeypat
     def unknown(host: str, *_: object, **__: object) -> list[object]:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    clock = Clock()
-    simulator = Simulator(now=clock)
-    bent = Bent(simulator)
     real = Lines(lambda: httpx2.AsyncHTTPTransport(trust_env=False))
-    with anyio.fail_after(20):
-        async with running_app(tmp_path, simulator=simulator, clock=clock, upstream=bent) as vitals:
-            app = await vitals.connected_app()
-            bent.act = elsewhere("https://api.oura.invalid", real)
-            with monkeypatch.context() as patched:
-                patched.setattr(socket, "getaddrinfo", unknown)
-                said = await refused(app, "health_query", collection="daily_sleep", day="2026-03-08")
+    async with bent_app(tmp_path) as (_, app, bent):
+        bent.act = elsewhere("https://api.oura.invalid", real)
+        with monkeypatch.context() as patched:
+            patched.setattr(socket, "getaddrinfo", unknown)
+            said = await refused(app, "health_query", collection="daily_sleep", day="2026-03-08")
         await real.aclose()
 
     assert "its name cannot be resolved, DNS (ConnectError)" in said
@@ -294,15 +259,10 @@ def dripping() -> Body:
 
 async def test_an_answer_that_comes_by_the_byte_is_given_up_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.sources.oura.sending._DEADLINE_S", 0.05)
-    clock = Clock()
-    simulator = Simulator(now=clock)
-    bent = Bent(simulator)
-    with anyio.fail_after(20):
-        async with running_app(tmp_path, simulator=simulator, clock=clock, upstream=bent) as vitals:
-            app = await vitals.connected_app()
-            bent.act = streaming(dripping)
-            query = await refused(app, "health_query", collection="daily_sleep", day="2026-03-08")
-            today = await refused(app, "health_today")
+    async with bent_app(tmp_path) as (_, app, bent):
+        bent.act = streaming(dripping)
+        query = await refused(app, "health_query", collection="daily_sleep", day="2026-03-08")
+        today = await refused(app, "health_today")
 
     assert "no whole answer in time (TimeoutError)" in query
     assert "no whole answer in time" in today
@@ -316,10 +276,6 @@ def test_two_attempts_end_before_the_time_of_a_call_and_that_before_hosts_give_u
 
 
 async def test_what_came_before_the_time_was_up_is_answered_with_where_to_go_on(tmp_path: Path) -> None:
-    clock = Clock()
-    simulator = Simulator(now=clock)
-    bent = Bent(simulator)
-    straight = httpx2.ASGITransport(simulator.app)
     asked = 0
     alarm = anyio.Event()
 
@@ -330,21 +286,19 @@ async def test_what_came_before_the_time_was_up_is_answered_with_where_to_go_on(
             if asked > 3:
                 alarm.set()
                 await anyio.sleep_forever()
-        return await straight.handle_async_request(request)
+        return await bent.straight.handle_async_request(request)
 
     async def time_is_up(seconds: float) -> None:
         await alarm.wait()
         await anyio.wait_all_tasks_blocked()
 
-    with anyio.fail_after(20):
-        async with running_app(tmp_path, simulator=simulator, clock=clock, upstream=bent) as vitals:
-            app = await vitals.connected_app()
-            engine = next(iter(vitals.parts.sources))._engine  # type: ignore[attr-defined]  # to hold its clock
-            engine._terms = replace(engine._terms, parallel=1, sleep=time_is_up)
-            bent.act = slower_and_slower
-            part = await told(
-                app, "health_query", collection="heartrate", start="2026-02-01", end="2026-02-28", resolution="hour"
-            )
+    async with bent_app(tmp_path) as (vitals, app, bent):
+        engine = next(iter(vitals.parts.sources))._engine  # type: ignore[attr-defined]  # to hold its clock
+        engine._terms = replace(engine._terms, parallel=1, sleep=time_is_up)
+        bent.act = slower_and_slower
+        part = await told(
+            app, "health_query", collection="heartrate", start="2026-02-01", end="2026-02-28", resolution="hour"
+        )
 
     assert part["complete"] is False
     assert part["n"] > 0

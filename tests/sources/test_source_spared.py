@@ -2,21 +2,18 @@
 
 from pathlib import Path
 
-import anyio
-import anyio.abc
-import anyio.streams.tls
 import httpx2
 import pytest
 
-from app.simulator import Simulator
 from app.sources.oura.breaker import FAILURES
 from app.sources.question import Terms
-from tests.app_under_test import Clock, running_app
+from tests.app_under_test import running_app
 from tests.cases.asking import refused, told
+from tests.sources.bent import CANARY, bent_app, without_pauses
 from tests.sources.fakes import FakePages
-from tests.sources.test_source_down import CANARY, Bent
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("without_pauses")]
+__all__ = ["without_pauses"]
 
 
 async def test_a_token_endpoint_that_is_down_is_not_asked_anew_by_every_call(tmp_path: Path) -> None:
@@ -41,14 +38,9 @@ async def test_endless_pages_stop_at_a_limit_and_say_so(tmp_path: Path) -> None:
         pages += request.url.path.endswith("/daily_sleep")
         return httpx2.Response(200, json={"data": [], "next_token": f"{CANARY}-{cursors}"})
 
-    clock = Clock()
-    simulator = Simulator(now=clock)
-    bent = Bent(simulator)
-    with anyio.fail_after(30):
-        async with running_app(tmp_path, simulator=simulator, clock=clock, upstream=bent) as vitals:
-            app = await vitals.connected_app()
-            bent.act = another
-            answer = await told(app, "health_query", collection="daily_sleep", day="2026-03-08")
+    async with bent_app(tmp_path) as (_, app, bent):
+        bent.act = another
+        answer = await told(app, "health_query", collection="daily_sleep", day="2026-03-08")
 
     assert pages == Terms(FakePages([])).window_pages
     assert answer["complete"] is False
@@ -64,25 +56,20 @@ async def test_one_question_that_finds_oura_down_spares_it_the_next_ones(tmp_pat
         asked += 1
         return httpx2.Response(502, json={})
 
-    clock = Clock()
-    simulator = Simulator(now=clock)
-    bent = Bent(simulator)
-    with anyio.fail_after(20):
-        async with running_app(tmp_path, simulator=simulator, clock=clock, upstream=bent) as vitals:
-            app = await vitals.connected_app()
-            bent.act = failing
-            for _ in range(FAILURES):
-                await refused(app, "health_query", collection="sleep", day="2026-03-08")
-            sent = asked
-            said = [await refused(app, "health_query", collection="sleep", day="2026-03-08")]
-            assert asked == sent
-            await refused(app, "health_query", collection="workout", day="2026-03-08")  # so it is not `sleep` alone
-            sent = asked
-            said += [
-                await refused(app, "health_query", collection=name, day="2026-03-08")
-                for name in ("sleep", "workout", "heartrate", "daily_stress")
-            ]
-            said.append(await refused(app, "health_today"))
+    async with bent_app(tmp_path) as (_, app, bent):
+        bent.act = failing
+        for _ in range(FAILURES):
+            await refused(app, "health_query", collection="sleep", day="2026-03-08")
+        sent = asked
+        said = [await refused(app, "health_query", collection="sleep", day="2026-03-08")]
+        assert asked == sent
+        await refused(app, "health_query", collection="workout", day="2026-03-08")  # so it is not `sleep` alone
+        sent = asked
+        said += [
+            await refused(app, "health_query", collection=name, day="2026-03-08")
+            for name in ("sleep", "workout", "heartrate", "daily_stress")
+        ]
+        said.append(await refused(app, "health_today"))
 
     assert asked == sent
     assert "Oura's sleep has been failing for" in said[0]
@@ -90,21 +77,14 @@ async def test_one_question_that_finds_oura_down_spares_it_the_next_ones(tmp_pat
 
 
 async def test_a_day_that_holds_what_one_collection_could_not_bring_still_has_the_others(tmp_path: Path) -> None:
-    clock = Clock()
-    simulator = Simulator(now=clock)
-    bent = Bent(simulator)
-    straight = httpx2.ASGITransport(simulator.app)
-
     async def one_is_down(request: httpx2.Request) -> httpx2.Response:
         if request.url.path.endswith("/daily_readiness"):
             return httpx2.Response(502, json={})
-        return await straight.handle_async_request(request)
+        return await bent.straight.handle_async_request(request)
 
-    with anyio.fail_after(20):
-        async with running_app(tmp_path, simulator=simulator, clock=clock, upstream=bent) as vitals:
-            app = await vitals.connected_app()
-            bent.act = one_is_down
-            answers = [await told(app, "health_today") for _ in range(3)]
+    async with bent_app(tmp_path) as (_, app, bent):
+        bent.act = one_is_down
+        answers = [await told(app, "health_today") for _ in range(3)]
 
     for answer in answers:
         assert answer["complete"] is False
