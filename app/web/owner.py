@@ -14,7 +14,7 @@ from app.authserver.owner.browser import from_own_page, go, read_form
 from app.authserver.owner.consent import plain_name
 from app.authserver.owner.leaving import disconnect
 from app.authserver.owner.session import OwnerSession
-from app.authserver.owner.zones import parse_zone
+from app.authserver.owner.zones import ZONE_MAX_CHARS, BadZone, parse_zone
 from app.authserver.redirects import LOOPBACK_HOSTS
 from app.authserver.signin import CALLBACK_PATH, SignIn
 from app.errors import BadRequest
@@ -82,11 +82,12 @@ class OwnerPages:
         """Send the owner to Oura."""
         try:
             form = await self._form(request, _SIGN_IN, self.signin.browser.read(request))
-            zone = self.signin.timezone or parse_zone(form.get("timezone", ""))
         except _NotAccepted as refused:
             return refused.page
-        except BadRequest as bad:
-            return await self._overview(request, status=400, notice=str(bad))
+        try:
+            zone = self.signin.timezone or parse_zone(form.get("timezone", ""))
+        except BadZone as bad:
+            return await self._overview(request, status=400, notice=str(bad), typed_zone=form.get("timezone"))
         return await self.signin.start_for_owner(request, zone)
 
     async def sign_out(self, request: Request) -> Response:
@@ -168,17 +169,20 @@ class OwnerPages:
             raise _NotAccepted(self._refuse("This page is too old, or from another browser."))
         if verdict == "expired":
             notice = "The page was more than ten minutes old, so nothing was done. Please do it once more."
-            raise _NotAccepted(await self._overview(request, status=400, notice=notice))
+            typed = form.get("timezone")
+            raise _NotAccepted(await self._overview(request, status=400, notice=notice, typed_zone=typed))
         return form
 
-    async def _overview(self, request: Request, *, status: int = 200, notice: str | None = None) -> Response:
+    async def _overview(
+        self, request: Request, *, status: int = 200, notice: str | None = None, typed_zone: str | None = None
+    ) -> Response:
         session = await self.signin.sessions.current(request)
         secret = self.signin.browser.read_or_make(request)
         common: dict[str, Any] = {
             "notice": notice,
             "signin_csrf": self.signin.tokens.issue(_SIGN_IN, secret),
             "fixed_zone": self.signin.timezone,
-            "typed_zone": None,
+            "typed_zone": None if typed_zone is None else typed_zone[:ZONE_MAX_CHARS],
         }
         if session is None:
             page = self.pages("signin.html", status=status, **common)

@@ -18,7 +18,7 @@ from app.authserver.limits.gate import Gate
 from app.authserver.owner.areas import AREAS, asked_for
 from app.authserver.owner.browser import BrowserCookie, FormTokens, from_own_page, go, is_visit, read_form
 from app.authserver.owner.consent import describe, destination, parted
-from app.authserver.owner.zones import BadZone, parse_zone
+from app.authserver.owner.zones import ZONE_MAX_CHARS, BadZone, parse_zone
 from app.authserver.protocol.authorizations import Authorizations
 from app.authserver.records import AuthorizationRequest, BadAuthorization
 from app.authserver.redirects import error_location
@@ -125,7 +125,7 @@ class Authorize:
             return self._not_valid(bad)
         if verdict == "expired":
             notice = "More than ten minutes have passed since you opened this page. Please decide once more."
-            return self._consent(request, asked, params, notice=notice)
+            return self._consent(request, asked, params, notice=notice, typed_zone=form.get("timezone"))
         return await self._answer(request, asked, params, form, secret)
 
     async def _answer(
@@ -142,7 +142,8 @@ class Authorize:
                 await self._gate.admit(SIGN_IN, self._gate.asker(request))
                 return go(await self._approved(asked, browser=secret, zone=zone))
             case _:
-                return self._consent(request, asked, params, notice="Please press one of the two buttons.")
+                notice = "Please press one of the two buttons."
+                return self._consent(request, asked, params, notice=notice, typed_zone=form.get("timezone"))
 
     def _denied(self, asked: AuthorizationRequest) -> Response:
         """Answer a no. Whoever pressed it has not signed in: only who could be nobody else is told by itself."""
@@ -180,7 +181,7 @@ class Authorize:
             request=encoded,
             csrf=self._tokens.issue(_PURPOSE, secret, [encoded]),
             fixed_zone=self._fixed_zone,
-            typed_zone=typed_zone,
+            typed_zone=None if typed_zone is None else typed_zone[:ZONE_MAX_CHARS],
             notice=notice,
             sandbox=self._scopes is None,
         )
