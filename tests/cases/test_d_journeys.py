@@ -3,10 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from app.demo.walk import App
@@ -199,6 +202,18 @@ async def test_d5_the_clock_costs_one_request_and_none_where_nothing_depends_on_
 
     assert near.count("sleep") == 1
     assert "sleep" not in past + month + named
+
+
+async def test_d5_the_records_do_not_wait_for_the_clock(tmp_path: Path) -> None:
+    async with away(tmp_path, BERLIN, BERLIN, "2026-05-13", "10:00") as (app, simulator, _now):
+        for name in ("sleep", "daily_sleep"):
+            simulator.faults.add("hold", f"/v2/usercollection/{name}")
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as group:
+                group.start_soon(partial(told, app, "health_query", collection="daily_sleep", day="today"))
+                while simulator.faults.held < 2:
+                    await anyio.lowlevel.checkpoint()
+                simulator.faults.release()
 
 
 async def test_d5_without_the_nights_the_zone_decides(tmp_path: Path) -> None:

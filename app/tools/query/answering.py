@@ -10,11 +10,13 @@ from app.tools.caveats.absence import CONCLUDE, empty, gaps, without_record
 from app.tools.caveats.circumstances import OFF, Beside, days_there, told, unworn, without_score
 from app.tools.caveats.evidence import NOT_WORN, Evidence
 from app.tools.caveats.partial import PARTIAL, partial
+from app.tools.dates.owners import SLEEP
 from app.tools.dates.spans import Span
 from app.tools.dates.zones import Here
 from app.tools.query.fitting import LEAST_CHARS, TooLarge, by_day, fit
 from app.tools.records.buckets import RESOLUTIONS, finest
 from app.tools.records.fields import known_names
+from app.tools.records.nights import GOING_ON, night
 from app.tools.records.placing import day_of, end_day_of
 from app.tools.records.shaping import Shape
 from app.tools.rendering import Answer, written
@@ -171,6 +173,9 @@ def _circumstances(
         about, more = gaps(collection, absent, question.evidence, nightless=nightless)
         known |= about
         notes = (*notes, *more)
+    if going_on := _going_on(question, records):
+        known["in_progress"] = going_on
+        notes = (GOING_ON, *notes)
     if off := unworn(records, collection):
         notes = (*notes, f"On {', '.join(off)} {OFF}")
     if scoreless := without_score(records, collection, today=question.here.today, asked=shape.fields):
@@ -184,16 +189,25 @@ def _circumstances(
     return known, tuple(dict.fromkeys(notes))
 
 
+def _going_on(question: Question, records: Sequence[Record]) -> list[str]:
+    """Return the days of the nights delivered that are not over."""
+    if question.collection.name != SLEEP or question.source.synthetic:
+        return []
+    days = (day_of(one, question.collection, question.here.zone) for one in night(records).in_progress)
+    return sorted({str(day) for day in days if day is not None})
+
+
 def _unfinished(question: Question, records: Sequence[Record], days: DateRange) -> dict[str, str]:
     """Return the days delivered that are only partly there."""
-    span, zone = question.span, question.here.zone
+    span, here = question.span, question.here
     if question.source.synthetic or span is None:
         return {}
+    zone = here.zone if question.collection.dense else here.own  # like today itself, and what it is compared with
     return partial(
         question.collection,
         records,
         DateRange(days.start, days.end, zone),
-        today=question.here.today,
+        today=here.today,
         newest=question.beside.newest,
         until=span.until,
     )

@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
+
+import anyio
 
 from app.errors import SourceBusy, SourceError
 from app.sources.base import Collection, DateRange, Digest, Fetched, Record
 from app.tools.calling import Call
+from app.tools.caveats.circumstances import Beside, beside
 from app.tools.dates.spans import Span
 from app.tools.progress import Together
 from app.tools.query.answering import Question
@@ -20,6 +23,57 @@ from app.tools.records.shaping import Shape
 _DAY = timedelta(days=1)
 LOOK_BACK_DAYS = (7, 60, 366)  # for the newest record, where the source cannot be asked for it
 BLOCK_DAYS = 4  # of raw samples: one answer holds few days of them, so a month is not fetched to give a day
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a question brought."""
+
+    fetched: Fetched
+    rest_after: date | None  # the last day that was asked for, if the range goes on after it
+    beside: Beside
+
+
+async def asked(call: Call, question: Question, *, piecewise: bool = False) -> Found:
+    """Ask for the records, and beside them for what bears on reading them.
+
+    Args:
+        call: Who asks.
+        question: What.
+        piecewise: Samples of one resolution were asked for, so no more of them are fetched than fit.
+    """
+    span = question.span
+    days = DateRange(span.start, span.end, question.here.zone) if span else None
+    circumstances: list[Beside] = []
+
+    async def look_beside() -> None:
+        circumstances.append(
+            await beside(
+                call.caller,
+                question.source,
+                question.collection,
+                days,
+                today=question.here.today,
+                nights=question.here.nights,
+            )
+        )
+
+    failure: Exception | None = None
+    rest_after = None
+    async with anyio.create_task_group() as group:
+        group.start_soon(look_beside)
+        try:
+            if question.collection.dense and piecewise and span is not None:
+                fetched, reached = await as_far_as_it_fits(call, question)
+                rest_after = reached if reached < span.end else None
+            else:
+                fetched = await whole(call, question)
+        except Exception as error:  # noqa: BLE001  # raised again below: out of the group it would come wrapped
+            failure = error
+            group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    return Found(fetched, rest_after, circumstances[0])
 
 
 async def whole(call: Call, question: Question) -> Fetched:

@@ -1,25 +1,27 @@
 """`health_query`: the records of one collection for a range of days, complete or saying where it is not."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Literal, TypeVar, cast
 
+import anyio
 import anyio.to_thread
 
 from app.errors import BadRequest
 from app.sources.base import Collection, DateKind, DateRange, Fetched, Record, Source
 from app.tools.arguments import Given, choice, flag, names, text
 from app.tools.calling import Call, Definition
-from app.tools.caveats.circumstances import SAMPLES, Beside, beside, clock_of, days_there, newest_sample
+from app.tools.caveats.circumstances import SAMPLES, Beside, clock_of, days_there, newest_sample
 from app.tools.caveats.inquiry import LOOK_DAYS, Known, gather
 from app.tools.dates.clocks import stamps
 from app.tools.dates.owners import SLEEP, counted_by_clock, may_be_near, owners
 from app.tools.dates.spans import Span, lies_ahead, span
 from app.tools.dates.zones import Here, here
+from app.tools.progress import Together
 from app.tools.query.answering import Question, answer, fitted, missing
-from app.tools.query.fetching import as_far_as_it_fits, between, newest, whole, whole_days
+from app.tools.query.fetching import Found, asked, between, newest, whole_days
 from app.tools.query.last_night import last_night, means_last_night
 from app.tools.records.buckets import RESOLUTIONS, measured, samples_in
 from app.tools.records.nights import nightless
@@ -72,11 +74,12 @@ async def run(call: Call, given: Given) -> Answer:
     question = _read(call, given, source, collection, place)
     if given[LATEST]:
         return await _newest(call, question)
-    question = await _by_the_owners_clock(call, given, question)
+    question, found = await _by_the_owners_clock(call, given, question)
     place, span = question.here, question.span
     if span is not None and span.start > place.latest + _DAY:
         return fitted(question, None, ())
-    fetched, rest_after, circumstances = await _asked(call, question, piecewise=given[RESOLUTION] is not None)
+    found = found or await asked(call, question, piecewise=given[RESOLUTION] is not None)
+    fetched, rest_after, circumstances = found.fetched, found.rest_after, found.beside
     many = len(fetched.records) > MANY
     came = await _aside(partial(_sorted_out, question, fetched, rest_after, circumstances), many=many)
     fit_it = partial(fitted, came.question, fetched, came.records, rest_after=came.rest_after)
@@ -96,46 +99,6 @@ async def run(call: Call, given: Given) -> Answer:
 async def _aside(work: Callable[[], T], *, many: bool) -> T:
     """Do what takes long for many records in a thread."""
     return await anyio.to_thread.run_sync(work) if many else work()
-
-
-async def _asked(call: Call, question: Question, *, piecewise: bool) -> tuple[Fetched, date | None, Beside]:
-    """Ask for the records, and beside them for what bears on reading them.
-
-    Returns:
-        The records, the last day that was asked for if the range goes on after it, and what was asked beside.
-    """
-    span = question.span
-    days = DateRange(span.start, span.end, question.here.zone) if span else None
-    circumstances: list[Beside] = []
-
-    async def look_beside() -> None:
-        circumstances.append(
-            await beside(
-                call.caller,
-                question.source,
-                question.collection,
-                days,
-                today=question.here.today,
-                nights=question.here.nights,
-            )
-        )
-
-    failure: Exception | None = None
-    rest_after = None
-    async with anyio.create_task_group() as group:
-        group.start_soon(look_beside)
-        try:
-            if question.collection.dense and piecewise and span is not None:
-                fetched, reached = await as_far_as_it_fits(call, question)
-                rest_after = reached if reached < span.end else None
-            else:
-                fetched = await whole(call, question)
-        except Exception as error:  # noqa: BLE001  # raised again below: out of the group it would come wrapped
-            failure = error
-            group.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
-    return fetched, rest_after, circumstances[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,22 +184,64 @@ def _read(call: Call, given: Given, source: Source, collection: Collection, plac
     )
 
 
-async def _by_the_owners_clock(call: Call, given: Given, question: Question) -> Question:
-    """Read the question anew by the owner's own clock and nights, if what it means depends on them."""
+async def _by_the_owners_clock(call: Call, given: Given, question: Question) -> tuple[Question, Found | None]:
+    """Read the question anew by the owner's own clock and nights, if what it means depends on them.
+
+    Returns:
+        The question, and what was found already.
+    """
     source, collection, place = question.source, question.collection, question.here
     if question.span is None or source.synthetic or question.span.start > place.latest + _DAY:
-        return question
+        return question, None
     hours_of_night = collection.dense and means_last_night((given[DAY], given[START], given[END]))
     if not hours_of_night and (place.named or not _depends_on_today(given, question)):
-        return question
+        return question, None
+    if not collection.dense:
+        return await _and_as_the_zone_has_it(call, given, question)
     place = await owners(call, source, collection, place)
     if place.clock is None and not hours_of_night:
-        return replace(question, here=place)
-    if collection.dense:
-        counted = _read(call, given, source, collection, counted_by_clock(place))
-        if counted.span is not None and counted.span.end >= place.today - _DAY:
-            return counted
-    return _read(call, given, source, collection, place)
+        return replace(question, here=place), None
+    counted = _read(call, given, source, collection, counted_by_clock(place))
+    if counted.span is not None and counted.span.end >= place.today - _DAY:
+        return counted, None
+    return _read(call, given, source, collection, place), None
+
+
+async def _and_as_the_zone_has_it(call: Call, given: Given, question: Question) -> tuple[Question, Found | None]:
+    """Ask for the clock, and meanwhile for the records as the zone has it: where it is the same day, they are those.
+
+    Where it is another, that was a request too many, but neither what came nor how whole it is has to be worked over.
+    Samples have to wait: the nights tell to whose days they are counted, and are asked beside them in any case.
+    """
+    source, collection = question.source, question.collection
+    told = Together(call.progress)
+    places: list[Here] = []
+    found: list[Found] = []
+    failures: list[Exception] = []  # raised again below: out of the group they would come wrapped
+
+    async def look() -> None:
+        places.append(await owners(call, source, collection, question.here))
+
+    async def ask() -> None:
+        found.append(await asked(replace(call, progress=told.part()), question))
+
+    async def kept(step: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await step()
+        except Exception as error:  # noqa: BLE001  # see failures
+            failures.append(error)
+            group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        for step in (look, ask):
+            group.start_soon(kept, step)
+    if failures:
+        raise failures[0]
+    (place,) = places
+    anew = _read(call, given, source, collection, place) if place.clock else replace(question, here=place)
+    if place.today == question.here.today:
+        return anew, found[0]
+    return anew, await asked(replace(call, progress=told.part()), anew)
 
 
 def _depends_on_today(given: Given, question: Question) -> bool:

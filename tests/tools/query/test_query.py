@@ -155,6 +155,19 @@ async def test_progress_is_told_as_pages_arrive() -> None:
     assert connector.progress == [(1, 3, "page 1"), (2, 3, "page 2"), (3, 3, "page 3")]
 
 
+async def test_progress_only_rises_where_a_journey_made_it_another_day_and_the_records_are_asked_for_anew() -> None:
+    night = sleep("2026-03-11", bedtime_start="2026-03-10T22:10:00+14:00", end="2026-03-11T05:05:00+14:00")
+    connector = Connector(FakeSource({"daily_sleep": SCORES, "sleep": [night]}, pages=3))  # it is 07:00 of the 11th
+
+    answer = await connector.ask("health_query", collection="daily_sleep", day="yesterday")
+
+    assert [record["day"] for record in answer["data"]] == ["2026-03-10"]
+    assert [days.start.day for name, days, _ in connector.source.asked if days and name == "daily_sleep"] == [9, 10]
+    done = [pages for pages, _, _ in connector.progress]
+    assert len(done) == 6
+    assert done == sorted(set(done))
+
+
 async def test_days_without_a_record_are_named_where_there_is_one_nearly_every_day() -> None:
     records = [record for record in SCORES if record["day"] not in ("2026-03-03", "2026-03-04", "2026-03-07")]
     connector = Connector(FakeSource({"daily_sleep": records}))
