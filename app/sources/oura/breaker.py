@@ -62,6 +62,22 @@ class Breaker:
         self._reason = ""
         self._probe: anyio.Event | None = None  # set when the probe on its way is over
 
+    async def wait(self, collection: str) -> None:
+        """Wait for what comes of a probe that is on its way, before taking anything that others could use meanwhile.
+
+        Raises:
+            Down: See `refuse_while_down`.
+        """
+        while True:
+            self.refuse_while_down(collection)
+            if not self.probing(collection) or self._probe is None:
+                return
+            await self._probe.wait()
+
+    def probing(self, collection: str) -> bool:
+        """Say whether a request for it would have to wait for a probe."""
+        return self._probe is not None and self._holds(collection)
+
     def refuse_while_down(self, collection: str) -> None:
         """Refuse whoever comes before the next probe is due.
 
@@ -80,15 +96,12 @@ class Breaker:
         )
 
     def down(self) -> str | None:
-        """Say in a few words that the source is down, as far as is known; None if it answers."""
-        if self._streak < FAILURES:
-            return None
-        one = f"{next(iter(self._failing))} alone " if self._one_alone() else ""
-        return one + self._lasting(self._clock())
+        """Say that the source is down, or what of it, as far as is known; None if it answers."""
+        return f"{self._what()} has been {self._lasting(self._clock())}" if self._streak >= FAILURES else None
 
     @asynccontextmanager
     async def asking(self, collection: str, *, last: bool = True) -> AsyncIterator[Asking]:
-        """Surround one request. While another one probes, wait for what comes of it.
+        """Surround one request. While another one probes, wait for what comes of it: better before, see `wait`.
 
         Args:
             collection: What is asked for.
@@ -131,14 +144,11 @@ class Breaker:
 
     async def _admitted(self, collection: str) -> anyio.Event | None:
         """Return once a request may be sent: as a probe, with the event that others wait for, or as one of many."""
-        while True:
-            self.refuse_while_down(collection)
-            if not self._holds(collection):
-                return None
-            if self._probe is None:
-                self._probe = anyio.Event()
-                return self._probe
-            await self._probe.wait()
+        await self.wait(collection)
+        if not self._holds(collection):
+            return None
+        self._probe = anyio.Event()
+        return self._probe
 
     def _fail(self, asking: Asking, reason: str, *, there: bool = True) -> None:
         if not asking.last:
@@ -146,11 +156,15 @@ class Breaker:
         if asking.streak != self._streak:
             return  # it was on its way when another failed, so it tells nothing new: a line cut once cuts them all
         now = self._clock()
-        if self._streak == 0:
-            self._since = now
-        self._streak += 1
+        one_was = self._streak >= FAILURES and self._one_alone()
         self._failing.add(asking.collection)
         self._there &= there
+        widened = one_was and not self._one_alone()
+        if widened:
+            self._streak = FAILURES - 1  # from now on it is the source, whatever the one has been for how long
+        if widened or self._streak == 0:
+            self._since = now
+        self._streak += 1
         self._reason = reason
         if self._streak >= FAILURES:
             pause_s = PAUSES_S[min(self._streak - FAILURES, len(PAUSES_S) - 1)]

@@ -16,7 +16,7 @@ from app.sources.oura import wire
 from app.sources.oura.breaker import Breaker, Down
 from app.sources.oura.pace import Held, Pace
 from app.sources.oura.refusals import Refusals
-from app.sources.oura.sending import get
+from app.sources.oura.sending import Got, get
 from app.sources.pages import Page
 from app.sources.windows import Window
 
@@ -152,18 +152,25 @@ class OuraClient:
             await self._sleep(_RETRY_WAIT_S)
 
     async def _once(self, url: str, token: str, collection: Collection, *, last: bool) -> Page:
-        self._breaker.refuse_while_down(
-            collection.name
-        )  # who comes now is told at once, and does not queue behind slow ones first
-        async with self._pace.turn(), self._breaker.asking(collection.name, last=last) as asking:
-            status, headers, body = await get(self._http, url, token)
-            if status == 429:
-                self._pace.limited()
-            else:
-                self._pace.answered()
-            if (failing := wire.down(status, headers, body)) is not None:
-                asking.failed(failing, wire.wait_asked_s(headers), last=status < 500)  # a web page: not repeated
+        status, headers, body = await self._sent(url, token, collection, last=last)
         parse = partial(wire.parse_page, status, headers, body, bare_record=collection.date_kind is DateKind.UNDATED)
         if status == 429 or len(body) <= _PARSED_AT_ONCE:  # the first without a pause, see `Pace.limited`
             return parse()
         return await anyio.to_thread.run_sync(parse, limiter=self._reading)
+
+    async def _sent(self, url: str, token: str, collection: Collection, *, last: bool) -> Got:
+        """Send once, when there is a place; who would only wait for a probe keeps none from the others."""
+        while True:
+            await self._breaker.wait(collection.name)  # who comes while Oura is down is told at once
+            async with self._pace.turn():
+                if self._breaker.probing(collection.name):  # begun while this one waited for its place
+                    continue
+                async with self._breaker.asking(collection.name, last=last) as asking:
+                    status, headers, body = await get(self._http, url, token)
+                    if status == 429:
+                        self._pace.limited()
+                    else:
+                        self._pace.answered()
+                    if (failing := wire.down(status, headers, body)) is not None:
+                        asking.failed(failing, wire.wait_asked_s(headers), last=status < 500)  # a page: not repeated
+                return status, headers, body

@@ -15,6 +15,8 @@ _TIMEOUT: Final = httpx2.Timeout(15.0, connect=5.0, pool=15.0)
 _DEADLINE_S: Final = 18.0
 _LARGEST_BODY: Final = 8 * 1024 * 1024  # a year of activity with its minute series is 3 MB; eight may be read at once
 
+Got = tuple[int, Mapping[str, str], bytes]  # status, headers, body
+
 
 class Unreachable(SourceUnreachable):
     """No usable answer came; `reason` says why in a few words."""
@@ -24,7 +26,7 @@ class Unreachable(SourceUnreachable):
         super().__init__(f"Asking Oura failed: {reason}. {then}")
 
 
-async def get(http: httpx2.AsyncClient, url: str, token: str) -> tuple[int, Mapping[str, str], bytes]:
+async def get(http: httpx2.AsyncClient, url: str, token: str) -> Got:
     """Send one GET with a bearer token and read a bounded answer. Redirects are not followed: the token stays here.
 
     Raises:

@@ -123,7 +123,7 @@ def _troubles(source: Source, facts: Mapping[str, object], page: str) -> list[st
             "them check it in the source's app. Signing in again does not change this."
         )
     if down := facts.get("source_down"):
-        found.append(f"{name} has been {down}: nothing is wrong with the sign-in. Ask again in a minute.")
+        found.append(f"{down}: nothing is wrong with the sign-in. Ask again in a minute.")
     return found
 
 

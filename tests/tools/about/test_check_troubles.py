@@ -10,7 +10,7 @@ from tests.cases.asking import told
 
 pytestmark = pytest.mark.anyio
 
-ASKED = {"name": "health_query", "arguments": {"collection": "daily_sleep", "day": "2026-03-09"}}
+ASKED = {"name": "health_query", "arguments": {"collection": "daily_sleep", "day": "2026-03-01"}}
 NOTHING = "Nothing: the sign-in stands"
 
 
@@ -32,7 +32,14 @@ NOTHING = "Nothing: the sign-in stands"
             "membership",
             id="membership ended",
         ),
-        pytest.param("/v2/*", {"status": 503}, {}, "has been failing for", id="the source is down"),
+        pytest.param("/v2/*", {"status": 503}, {}, "Oura has been failing for", id="the source is down"),
+        pytest.param(
+            "/v2/usercollection/daily_sleep",
+            {"status": 503},
+            {},
+            "Oura's daily_sleep has been failing for 1 s (last: HTTP 503): nothing is wrong with the sign-in.",
+            id="one collection is broken",
+        ),
     ],
 )
 async def test_what_failed_last_is_told_until_it_works_again(
@@ -44,8 +51,10 @@ async def test_what_failed_last_is_told_until_it_works_again(
         if path.startswith("/oauth"):
             vitals.simulator.expire_access_tokens()
         vitals.simulator.faults.add("status", path, times=None, **fault)
-        for _ in range(3 if path == "/v2/*" else 1):
+        for _ in range(3 if fault["status"] == 503 else 1):
             await app.call("tools/call", ASKED)
+        if path == "/v2/*":
+            await app.call("tools/call", {**ASKED, "arguments": {"collection": "workout", "day": "2026-03-01"}})
 
         bad = await told(app, "health_check")
 
