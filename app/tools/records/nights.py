@@ -14,6 +14,7 @@ from app.sources.base import Record
 MAIN = "long_sleep"
 COUNTED = (MAIN, "sleep", "late_nap")
 NEVER = ("rest", "deleted")
+GOING_ON = "A night is in progress; it counts nowhere until it is over."
 
 
 @dataclass(frozen=True, slots=True)
