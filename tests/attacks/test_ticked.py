@@ -73,3 +73,16 @@ async def test_where_oura_does_not_say_what_was_ticked_an_app_has_no_limit_of_it
         app = await approved(vitals, EVERYTHING)
 
         assert (await told(app, "health_query", **HEART))["n"] > 0
+
+
+async def test_of_the_profile_an_app_gets_what_was_ticked_for_it_and_not_what_the_sign_in_opens(tmp_path: Path) -> None:
+    async with running_app(tmp_path) as vitals:
+        narrow = await approved(vitals, EVERYTHING - {"personal"})
+        wide = await approved(vitals, EVERYTHING)
+
+        (little,) = (await told(narrow, "health_query", collection="personal_info"))["data"]
+        (all_of_it,) = (await told(wide, "health_query", collection="personal_info"))["data"]
+
+    assert None not in all_of_it.values()
+    assert {name for name, value in little.items() if value is not None} == {"id", "email"}
+    assert little.keys() == all_of_it.keys()

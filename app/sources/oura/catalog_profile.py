@@ -1,8 +1,9 @@
 """Oura's collections about the owner and the ring."""
 
+from collections.abc import Set as AbstractSet
 from typing import Final
 
-from app.sources.base import Collection, DateKind
+from app.sources.base import Collection, DateKind, Record
 from app.sources.oura.fields import ID, IN_UTC, SAMPLED, code, measured, time, word, yes_no
 
 PERSONAL_INFO: Final = Collection(
@@ -27,6 +28,18 @@ PERSONAL_INFO: Final = Collection(
         "Null: not entered, or its scope is missing.",
     ),
 )
+
+
+def profile_for(record: Record, scopes: AbstractSet[str]) -> Record:
+    """Return the profile as Oura gives it with these scopes: null for what none of them opens.
+
+    The token of the sign-in opens what was ticked for any app; this app may have been given less.
+    """
+    opened = {"id", *(("email",) if "email" in scopes else ())}
+    if "personal" in scopes:
+        opened |= record.keys() - {"email"}
+    return {name: value if name in opened else None for name, value in record.items()}
+
 
 RING_CONFIGURATION: Final = Collection(
     source="oura",

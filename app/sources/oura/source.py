@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Protocol
@@ -16,6 +17,7 @@ from app.sources.base import Collection, DateRange, Digest, Fetched, Progress
 from app.sources.ending import Ending
 from app.sources.engine import Engine
 from app.sources.oura.catalog import COLLECTIONS, SCOPES
+from app.sources.oura.catalog_profile import PERSONAL_INFO, profile_for
 from app.sources.oura.client import OuraClient, Tokens
 from app.sources.oura.wire import not_permitted, not_ticked
 from app.sources.question import Terms
@@ -196,6 +198,8 @@ class OuraSource:
             raise MembershipRequired(str(refused), scope=collection.scope) from None  # the other thing it can mean
         if fetched.pages:
             self._unpaid.pop(place, None)
+        if collection is PERSONAL_INFO and granted is not None:
+            fetched = replace(fetched, records=tuple(profile_for(record, granted) for record in fetched.records))
         return fetched
 
     async def _connection(self, caller: Caller) -> Connection | None:
