@@ -24,7 +24,7 @@ from app.tools.dates.clocks import stamps
 from app.tools.dates.owners import by_clock
 from app.tools.dates.zones import Here, here
 from app.tools.progress import Together
-from app.tools.records.nights import night
+from app.tools.records.nights import GOING_ON, night
 from app.tools.records.placing import by_day
 from app.tools.records.shaping import Shape
 from app.tools.rendering import Answer, written
@@ -195,7 +195,7 @@ def _answer(
     answer |= rested
     notes = [*place.notes, *((PARTIAL,) if partly else ()), _NOT_OVER, *([_CHOSEN, _SCORES] if writer.units else ())]
     if going_on:
-        notes.append("A night is in progress; it counts nowhere until it is over.")
+        notes.append(GOING_ON)
     nights = [
         one for back in range(days, -1, -1) for one in parts[NIGHT].records.get(place.today - timedelta(back), ())
     ]

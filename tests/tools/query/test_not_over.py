@@ -1,0 +1,67 @@
+"""What is not over or not whole, asked for with `health_query`: said of the right day, by the owner's clock."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tests.tools.fakes import Connector, FakeSource, heart, sleep
+
+pytestmark = pytest.mark.anyio
+
+BERLIN, NEW_YORK, TOKYO = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York"), ZoneInfo("Asia/Tokyo")
+GOING_ON = "A night is in progress; it counts nowhere until it is over."
+OVER = sleep("2026-03-10", bedtime_start="2026-03-09T23:40:00+01:00", end="2026-03-10T07:05:00+01:00")
+RUNNING = {**sleep("2026-03-11", asleep_s=5400), "bedtime_start": "2026-03-10T22:00:00+01:00", "bedtime_end": None}
+STRESS: dict[str, Any] = {"id": "s", "day": "2026-03-09", "stress_high": 5400, "recovery_high": 0, "day_summary": None}
+
+
+def nights(offset: str, *days: int) -> list[dict[str, Any]]:
+    return [
+        sleep(
+            f"2026-03-{n:02}", bedtime_start=f"2026-03-{n:02}T00:10:00{offset}", end=f"2026-03-{n:02}T07:05:00{offset}"
+        )
+        for n in days
+    ]
+
+
+@pytest.mark.parametrize("fields", [None, "type,total_sleep_duration"])
+async def test_a_night_in_progress_is_said_to_be(fields: str | None) -> None:
+    connector = Connector(
+        FakeSource({"sleep": [OVER, RUNNING]}, zone=BERLIN), now=datetime(2026, 3, 11, 1, 50, tzinfo=BERLIN)
+    )
+
+    running = await connector.ask("health_query", collection="sleep", day="last night", fields=fields)
+    both = await connector.ask("health_query", collection="sleep", start="2026-03-10", fields=fields)
+    before = await connector.ask("health_query", collection="sleep", day="2026-03-10", fields=fields)
+
+    assert (running["n"], running["in_progress"]) == (1, ["2026-03-11"])
+    assert (both["n"], both["in_progress"]) == (2, ["2026-03-11"])
+    assert GOING_ON in running["notes"] and GOING_ON in both["notes"]
+    assert "in_progress" not in before and GOING_ON not in before["notes"]
+
+
+@pytest.mark.parametrize("zone", [BERLIN, NEW_YORK])
+async def test_on_a_journey_a_day_not_synced_to_its_end_there_is_partial(zone: ZoneInfo) -> None:
+    reached = heart(datetime(2026, 3, 9, 22, tzinfo=UTC), 7, every_s=900)  # to 19:30 in New York, 00:30 in Berlin
+    source = FakeSource({"sleep": nights("-04:00", 8, 9), "heartrate": reached, "daily_stress": [STRESS]}, zone=zone)
+
+    answer = await Connector(source, now=datetime(2026, 3, 10, 12, tzinfo=UTC)).ask(
+        "health_query", collection="daily_stress", day="yesterday"
+    )
+
+    assert answer["partial"] == {"2026-03-09": "newest sample 19:30"}
+
+
+@pytest.mark.parametrize("zone", [BERLIN, TOKYO])
+async def test_on_a_journey_a_day_synced_to_its_end_there_is_whole(zone: ZoneInfo) -> None:
+    reached = heart(datetime(2026, 3, 9, 16, tzinfo=UTC) - timedelta(hours=4), 49)  # to 01:00 of the 10th in Tokyo
+    source = FakeSource({"sleep": nights("+09:00", 9, 10), "heartrate": reached, "daily_stress": [STRESS]}, zone=zone)
+
+    answer = await Connector(source, now=datetime(2026, 3, 10, 1, tzinfo=UTC)).ask(
+        "health_query", collection="daily_stress", day="yesterday"
+    )
+
+    assert answer["n"] == 1
+    assert "partial" not in answer
