@@ -36,20 +36,27 @@ class Slow:
         return Fetched(orjson.dumps(document))
 
 
-async def test_one_address_cannot_occupy_all_who_fetch_documents(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        pytest.param([STRANGER] * 12, id="one address"),
+        pytest.param([f"2001:db8:1:{n:x}::1" for n in range(12)], id="many networks of one /48"),
+    ],
+)
+async def test_one_stranger_cannot_occupy_all_who_fetch_documents(tmp_path: Path, addresses: list[str]) -> None:
     slow = Slow()
     async with running_app(tmp_path, fetch_document=slow) as vitals:
-        stranger = coming_from(vitals, STRANGER)
         statuses: list[int] = []
 
         async def look(number: int) -> None:
+            stranger = coming_from(vitals, addresses[number])
             statuses.append((await stranger.get(authorize(f"https://evil.example/{number}"))).status_code)
 
         with anyio.fail_after(20):
             async with anyio.create_task_group() as group:
                 for number in range(12):
                     group.start_soon(look, number)
-                while len(statuses) < 10:
+                while len(statuses) < 10 or slow.waiting < 2:
                     await anyio.lowlevel.checkpoint()
                 honest = await coming_from(vitals, OWNER).get(authorize("https://app.example/client"))
                 held = slow.waiting

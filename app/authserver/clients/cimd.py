@@ -35,8 +35,8 @@ FRESH_MAX_S = 24 * 3600.0  # above it, a redirect URI that an app withdrew would
 STALE_MAX_S = 30 * 24 * 3600.0  # how long a document that can no longer be fetched still counts; as long as a grant
 RETRY_S = 60.0  # pause between fetches while they fail and an older copy serves
 _AT_ONCE = {"one": 2, "shared": 8, "anyone": 8}
-"""How many of one asker's documents may be on their way. Fewer than `cimd_fetch` has places for all: each may wait for
-a server that takes its time on purpose."""
+"""How many documents of one asker, or of one /48 of IPv6, may be on their way. Fewer than `cimd_fetch` has places for
+all: each may wait for a server that takes its time on purpose."""
 _BUSY_S = 5  # as long as one fetch takes at most
 _UNUSED_LIFE_S = 24 * 3600.0
 _USED_LIFE_S = 90 * 24 * 3600.0  # must exceed a grant's life
@@ -97,7 +97,7 @@ class Documents:
         self._store = store
         self._fetch = fetch
         self._gate = gate
-        self._under_way: dict[Asker, int] = {}
+        self._under_way: dict[str, int] = {}
         self._loopback_host = loopback_host
         self._now = now
 
@@ -124,7 +124,8 @@ class Documents:
             return known.client()
         kept = known is not None and known.kept
         try:
-            # A document that an owner's grant stands on is nobody's to ask for, and never waits behind strangers.
+            # A document that an owner's grant stands on is counted against nobody. It shares the places of `cimd_fetch`
+            # with everybody's; where strangers hold all of them, the copy serves once the time for a fetch is over.
             fetched = await self._fetch_for(None if kept else asker, client_id)
             found = read_document(client_id, fetched.body)
         except (DocumentUnavailable, BadDocument, TooManyRequests) as failed:
@@ -164,16 +165,17 @@ class Documents:
     @contextmanager
     def _place(self, asker: Asker) -> Iterator[None]:
         """Take one of this asker's places."""
-        taken = self._under_way.get(asker, 0)
+        holder = asker.site or asker.tag
+        taken = self._under_way.get(holder, 0)
         if taken >= _AT_ONCE[asker.kind]:
             raise TooManyRequests(retry_after_s=_BUSY_S)
-        self._under_way[asker] = taken + 1
+        self._under_way[holder] = taken + 1
         try:
             yield
         finally:
-            self._under_way[asker] -= 1
-            if not self._under_way[asker]:
-                del self._under_way[asker]
+            self._under_way[holder] -= 1
+            if not self._under_way[holder]:
+                del self._under_way[holder]
 
     async def _write(self, entry: Document) -> None:
         ttl_s = _USED_LIFE_S if entry.kept else _UNUSED_LIFE_S
