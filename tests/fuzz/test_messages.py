@@ -76,7 +76,9 @@ async def test_no_message_is_a_fault_of_ours(
 ) -> None:
     body, sent = message
 
-    await understood.send(body, *sent)
+    answer = await understood.send(body, *sent)
+
+    assert answer.status < 500
 
 
 @given(body=st.sampled_from(NOT_JSON) | st.binary(max_size=200), sent=headers, hangs_up=st.booleans())

@@ -24,9 +24,15 @@ POST = b"POST /token HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/x-www-f
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    """A connector that must be the same process when all is over, with no fault in its log."""
     folder = tmp_path_factory.mktemp("connector")
     with vitals("serve", env={"OURA_SANDBOX": "1", "DATA_DIR": str(folder / "data")}, folder=folder) as process:
         yield process
+        assert alive(process)
+        assert process.popen.poll() is None
+        assert "Traceback" not in process.logged()
+        assert '"error"' not in process.logged()
+        assert "request_failed" not in process.logged()
 
 
 def exchange(process: Process, sent: bytes, *, ends: bool = True) -> bytes:
@@ -186,11 +192,3 @@ def test_no_row_of_lines_is_a_fault_of_ours_or_hangs(running: Process, sent: byt
     received = exchange(running, sent)
 
     assert [status for status in statuses(received) if status >= 500] == []
-
-
-def test_afterwards_the_process_is_the_same_and_its_log_tells_of_no_fault(running: Process) -> None:
-    assert alive(running)
-    assert running.popen.poll() is None
-    assert "Traceback" not in running.logged()
-    assert '"error"' not in running.logged()
-    assert "request_failed" not in running.logged()

@@ -62,6 +62,7 @@ def test_whatever_pip_installs_is_checked_against_hashes_or_is_this_project() ->
 
 
 def test_no_workflow_runs_an_action_that_is_not_pinned_to_a_commit() -> None:
+    """A tripwire: there is no workflow yet, and the first one that comes is held to this."""
     used = [
         (name, action)
         for name in tracked(".github", "*.yml", "*.yaml")

@@ -281,7 +281,9 @@ async def test_a_name_server_that_hangs_is_given_up() -> None:
         await anyio.sleep_forever()
         raise AssertionError
 
-    await refused(DocumentFetcher(loopback_host=None, resolve=hangs, transport=Wire(), fetch_s=0.05))
+    fetch = DocumentFetcher(loopback_host=None, resolve=hangs, transport=Wire(), fetch_s=0.05)
+
+    assert "within 0.05 seconds" in await refused(fetch)
 
 
 # From here on a real server on loopback, reached as the loopback exception allows.
