@@ -17,7 +17,7 @@ class Engine:
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
-        self._flights = Flights()
+        self._flights = Flights(clock=terms.clock)
 
     async def fetch(
         self,
@@ -48,14 +48,16 @@ class Engine:
             raise ValueError("only samples of a range of days can be put together")
         wanted = tuple(sorted({name.split(".", 1)[0] for name in fields}))
 
-        async def ask(told: Progress) -> Fetched:
+        async def ask(told: Progress, left_s: float) -> Fetched:
             return await Question(
-                self._terms, caller, collection, days, wanted, latest, told, digest, within_s=within_s
+                self._terms, caller, collection, days, wanted, latest, told, digest, limit_s=left_s
             ).answer()
 
         span = (days.start, days.end, str(days.zone)) if days is not None else None
         key = (caller.owner, caller.grant, collection.qualified, span, wanted, latest, digest)
-        return await self._flights.share(key, ask, progress)
+        most_s = self._terms.question_s
+        left_s = most_s if within_s is None else min(within_s, most_s)
+        return await self._flights.share(key, ask, progress, left_s=left_s)
 
 
 def _check(collection: Collection, days: DateRange | None, *, latest: bool) -> None:

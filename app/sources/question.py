@@ -1,5 +1,6 @@
 """One question to a source on its way: its windows side by side, the pages of each, the records of all put together."""
 
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -34,6 +35,7 @@ class Terms:
     question_s: float = 38  # the same in seconds; a call may leave less, see `tools.calling.ASK_S`
     synthetic: bool = False  # sample data with fixed days, see `days.Sieve`
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep  # until the time is up
+    clock: Callable[[], float] = time.monotonic
     ending: Ending = field(default_factory=Ending)  # shared by all questions of this process
 
 
@@ -66,7 +68,7 @@ class Question:
         told: Progress,
         digest: Digest | None = None,
         *,
-        within_s: float | None = None,
+        limit_s: float,
     ) -> None:
         self._terms = terms
         self._caller = caller
@@ -75,7 +77,7 @@ class Question:
         self._fields = fields and tuple(sorted({*fields, *needed(collection)}))
         self._latest = latest
         self._told = told
-        self._limit_s = terms.question_s if within_s is None else min(within_s, terms.question_s)
+        self._limit_s = limit_s
         self._tally = _Tally()
         sieve = Sieve(collection, days, synthetic=terms.synthetic)
         self._basket: Basket = Whole(sieve, frozenset(self._fields))

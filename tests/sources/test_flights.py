@@ -1,6 +1,7 @@
 """Identical questions in flight are asked once, per owner and grant; one who hangs up takes nobody along."""
 
 from dataclasses import replace
+from functools import partial
 
 import anyio
 import pytest
@@ -99,6 +100,68 @@ async def test_one_who_hangs_up_does_not_take_the_question_along() -> None:
 
     assert len(pages.asked) == 2  # the second was asked again, by one of those who stayed
     assert [len(answer.records) for answer in answers] == [1, 1]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("first_s", "second_s", "requests"),
+    [
+        pytest.param(38.0, 37.0, 1, id="much the same"),
+        pytest.param(30.0, 38.0, 1, id="a little more"),
+        pytest.param(38.0, 0.5, 2, id="less: it would hear too late"),
+        pytest.param(0.5, 38.0, 2, id="more: it would get what came in half a second"),
+    ],
+)
+async def test_who_has_another_time_left_asks_for_themselves(first_s: float, second_s: float, requests: int) -> None:
+    pages = FakePages(HELD, gate=anyio.Event())
+    limits: list[float] = []
+
+    async def until_the_time_is_up(seconds: float) -> None:
+        limits.append(seconds)
+        await anyio.sleep_forever()
+
+    engine = Engine(Terms(pages, sleep=until_the_time_is_up, clock=lambda: 1000.0))
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            for seconds in (first_s, second_s):
+                group.start_soon(partial(engine.fetch, ADA, SLEEP, DAY, within_s=seconds))
+                await settle()
+            assert pages.gate is not None
+            pages.gate.set()
+
+    assert len(pages.asked) == requests
+    assert limits == [first_s, second_s][:requests]
+
+
+@pytest.mark.anyio
+async def test_who_asks_again_after_another_hung_up_has_only_what_is_left_of_their_time() -> None:
+    pages, at = FakePages(HELD, gate=anyio.Event()), [1000.0]
+    limits: list[float] = []
+    first = anyio.CancelScope()
+
+    async def until_the_time_is_up(seconds: float) -> None:
+        limits.append(seconds)
+        await anyio.sleep_forever()
+
+    engine = Engine(Terms(pages, sleep=until_the_time_is_up, clock=lambda: at[0]))
+
+    async def hang_up() -> None:
+        with first:
+            await engine.fetch(ADA, SLEEP, DAY, within_s=38)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(hang_up)
+            await settle()
+            group.start_soon(partial(engine.fetch, ADA, SLEEP, DAY, within_s=38))
+            await settle()
+            at[0] += 20
+            first.cancel()
+            await settle()
+            assert pages.gate is not None
+            pages.gate.set()
+
+    assert limits == [38, 18]
 
 
 @pytest.mark.anyio

@@ -81,7 +81,7 @@ class OuraSource:
             http=http, api_url=api_url, tokens=None if sandbox else tokens, sandbox=sandbox, sleep=sleep, clock=clock
         )
         self._ending = Ending(sleep=sleep, clock=clock)
-        self._engine = Engine(Terms(client, synthetic=sandbox, sleep=sleep, ending=self._ending))
+        self._engine = Engine(Terms(client, synthetic=sandbox, sleep=sleep, clock=clock, ending=self._ending))
 
     @property
     def name(self) -> str:
