@@ -50,7 +50,7 @@ class SlowAfter(FakePages):
 async def stopped(pages: SlowAfter, alarm: Alarm, start: str, end: str, *, parallel: int = 1) -> Fetched:
     """Ask, and let the time be up when the source has gone quiet."""
     pages.gone_quiet = anyio.Event()
-    engine = Engine(Terms(pages, parallel=parallel, sleep=alarm, clock=lambda: 0.0, clock=lambda: 0.0))
+    engine = Engine(Terms(pages, parallel=parallel, sleep=alarm, clock=lambda: 0.0))
     found: list[Fetched] = []
 
     async def ask() -> None:
@@ -102,11 +102,7 @@ async def test_where_nothing_came_at_all_it_is_an_error_that_says_so() -> None:
 
 async def test_everything_that_came_in_time_is_complete() -> None:
     alarm = Alarm()
-    engine = Engine(
-        Terms(
-            FakePages(samples(datetime(2026, 3, 1, tzinfo=UTC), 24)), sleep=alarm, clock=lambda: 0.0, clock=lambda: 0.0
-        )
-    )
+    engine = Engine(Terms(FakePages(samples(datetime(2026, 3, 1, tzinfo=UTC), 24)), sleep=alarm, clock=lambda: 0.0))
 
     with anyio.fail_after(5):
         fetched = await engine.fetch(ADA, HEART, days("2026-03-01", "2026-03-20"), within_s=20)
@@ -125,7 +121,7 @@ async def test_without_any_time_left_nothing_is_sent() -> None:
 
 async def test_whoever_hangs_up_leaves_no_alarm_behind() -> None:
     alarm, pages = Alarm(), FakePages([], gate=anyio.Event())
-    engine = Engine(Terms(pages, sleep=alarm, clock=lambda: 0.0, clock=lambda: 0.0))
+    engine = Engine(Terms(pages, sleep=alarm, clock=lambda: 0.0))
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as group:
