@@ -22,8 +22,13 @@ class Outages:
         self._told = False  # the log's last word is that the store fails
 
     def failed(self, failure: StoreUnavailable, *, wrote: bool) -> None:
-        """Note a failure, of a call that writes or of one that reads; write a line if it is news."""
-        self._failing = "writes" if wrote and failure.outage != "unreachable" else "all"
+        """Note a failure, of a call that writes or of one that reads; write a line if it is news.
+
+        A store that is full or read-only still reads, whichever call met it: one that takes something out reads and
+        writes.
+        """
+        of_writes = failure.outage in {"full", "read_only"} or (wrote and failure.outage != "unreachable")
+        self._failing = "writes" if of_writes else "all"
         now = self._clock()
         if now - self._said.get(failure.outage, float("-inf")) < (_REMIND_S if self._told else _FLAPPING_S):
             return

@@ -39,13 +39,22 @@ def test_a_store_that_never_failed_is_no_news(clock: Clock) -> None:
     assert written == []
 
 
-@pytest.mark.parametrize("outage", ["full", "read_only", "unusable"])
-def test_what_can_be_read_says_nothing_about_writing(outage: Outage, clock: Clock) -> None:
+@pytest.mark.parametrize(
+    ("outage", "wrote"),
+    [
+        ("full", True),
+        ("read_only", True),
+        ("unusable", True),
+        pytest.param("full", False, id="full, met by one that takes out"),
+        pytest.param("read_only", False, id="read-only, met by one that takes out"),
+    ],
+)
+def test_what_can_be_read_says_nothing_about_writing(outage: Outage, wrote: bool, clock: Clock) -> None:
     outages = Outages(clock=clock)
 
     with capture_logs() as written:
         for _ in range(50):
-            outages.failed(away(outage), wrote=True)
+            outages.failed(away(outage), wrote=wrote)
             outages.worked(wrote=False)
         assert events(written) == ["store_unavailable"]
         outages.worked(wrote=True)
