@@ -17,7 +17,8 @@ may read.
 
 ## Which day a record belongs to
 
-Days are the owner's own, in the owner's time zone; a range includes its first and its last day.
+Days are the owner's own, in the owner's time zone; a range includes its first and its last day. On a journey today and
+last night go by the clock of the newest night; an answer says so and gives that clock's offset.
 
 - A night belongs to the day on which the owner woke up. "Last night" is filed under today. A day may have several
   records of `sleep`: the night is the longest long_sleep, the others are naps or rest.
