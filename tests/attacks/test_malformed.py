@@ -9,6 +9,7 @@ from urllib.parse import quote_from_bytes
 
 import anyio
 import pytest
+from starlette.types import Message
 
 from tests.app_under_test import URL, Vitals, running_app
 from tests.attacks.attacker import CHALLENGE, REDIRECT, ask, authorize, client_id, connected, redeem, refresh
@@ -79,6 +80,33 @@ async def test_no_form_query_or_header_is_a_fault_of_ours(vitals: Vitals, seed: 
             else:
                 answer = await http.post(address, content=body, headers=headers)
         assert answer.status_code < 500, (address, sent[:500], headers)
+
+
+async def cut_off(vitals: Vitals, path: str, content_type: str) -> int:
+    """Send a part of a body and hang up; return the status that nobody sees any more, for the log has it."""
+    arriving: list[Message] = [{"type": "http.request", "body": b"csr", "more_body": True}, {"type": "http.disconnect"}]
+    statuses: list[int] = []
+
+    async def receive() -> Message:
+        return arriving.pop(0) if len(arriving) > 1 else arriving[0]
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    headers = {"host": "vitals.test", "content-type": content_type, "content-length": "100"}
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    where = {"path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "", "scheme": "https"}
+    peer = {"client": ("127.0.0.1", 1), "server": ("vitals.test", 443)}
+    with anyio.fail_after(20):
+        await vitals.app({"type": "http", "method": "POST", "headers": raw, **where, **peer}, receive, send)
+    return statuses[0]
+
+
+@pytest.mark.parametrize("path", ADDRESSES)
+@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "application/json"])
+async def test_no_body_that_is_cut_off_is(vitals: Vitals, path: str, content_type: str) -> None:
+    assert 400 <= await cut_off(vitals, path, content_type) < 500
 
 
 REGISTRATIONS = (

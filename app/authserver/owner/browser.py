@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 
 from app.errors import BadRequest
@@ -147,15 +147,18 @@ async def read_form(request: Request) -> dict[str, str]:
     """Read a small form in which no field stands twice.
 
     Raises:
-        BadRequest: Another content type, too large, not UTF-8, or a repeated field.
+        BadRequest: Another content type, too large, cut off, not UTF-8, or a repeated field.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
         raise BadRequest("This address takes what a page of ours sends. Go back to that page and press its button.")
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > FORM_MAX_BYTES:
-            raise BadRequest(f"The form is larger than {FORM_MAX_BYTES} bytes. Start again from your app.")
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > FORM_MAX_BYTES:
+                raise BadRequest(f"The form is larger than {FORM_MAX_BYTES} bytes. Start again from your app.")
+    except ClientDisconnect:  # as a rule nobody sees this, but in the log it is no fault of ours
+        raise BadRequest("The form was cut off. Go back and press the button again.") from None
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=FORM_MAX_FIELDS, errors="strict")
     except ValueError:
