@@ -17,7 +17,7 @@ def zone_field(page: httpx2.Response) -> str:
     """Return the tag of the field; the page must say why it is shown again."""
     assert page.status_code == 400
     assert 'role="alert"' in page.text
-    return re.findall(r'<input type="text" id="timezone"[^>]*>', page.text)[0]
+    return str(re.findall(r'<input type="text" id="timezone"[^>]*>', page.text)[0])
 
 
 @pytest.mark.parametrize(
