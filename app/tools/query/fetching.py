@@ -1,4 +1,4 @@
-"""What one `health_query` asks of the source: the range, the range in blocks, or the newest record."""
+"""What one `health_query` asks of the source: the range, or the range in blocks."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,6 @@ from app.tools.records.placing import day_of, stamp
 from app.tools.records.shaping import Shape
 
 _DAY = timedelta(days=1)
-LOOK_BACK_DAYS = (7, 60, 366)  # for the newest record, where the source cannot be asked for it
 BLOCK_DAYS = 4  # of raw samples: one answer holds few days of them, so a month is not fetched to give a day
 
 
@@ -135,27 +134,6 @@ def _block_days(cap: int, shape: Shape) -> int:
         return BLOCK_DAYS
     a_day = 1 if shape.resolution == "day" else 24 * 60 // MINUTES[shape.resolution]
     return max(BLOCK_DAYS, math.ceil(cap / (a_day * row_chars(shape))) + 1)
-
-
-async def newest(call: Call, question: Question) -> tuple[Fetched, DateRange | None]:
-    """Find the newest record: asked for directly where the source can, else by looking back further and further.
-
-    Returns:
-        What came, with the newest record last, and how far was looked.
-    """
-    source, collection, place = question.source, question.collection, question.here
-    fields = question.shapes[0].at_source
-    if collection.dense:
-        found = await source.fetch(call.caller, collection, None, fields=fields, latest=True, progress=call.progress)
-        return found, None
-    told = Together(call.progress)
-    for back in LOOK_BACK_DAYS:
-        # What lies ahead too: where the owner is now it may be tomorrow already.
-        days = DateRange(place.today - timedelta(days=back - 1), place.latest + _DAY, place.zone)
-        found = await source.fetch(call.caller, collection, days, fields=fields, progress=told.part())
-        if found.records or not found.complete:
-            break
-    return found, days
 
 
 def between(records: Sequence[Record], collection: Collection, span: Span | None) -> Sequence[Record]:

@@ -10,22 +10,23 @@ import anyio
 import anyio.to_thread
 
 from app.errors import BadRequest
-from app.sources.base import Collection, DateKind, DateRange, Fetched, Record, Source
+from app.sources.base import Collection, DateKind, Fetched, Record, Source
 from app.tools.arguments import Given, choice, flag, names, text
 from app.tools.calling import Call, Definition
-from app.tools.caveats.circumstances import SAMPLES, Beside, clock_of, days_there, newest_sample
+from app.tools.caveats.circumstances import SAMPLES, Beside, days_there
 from app.tools.caveats.inquiry import LOOK_DAYS, Known, gather
 from app.tools.dates.clocks import stamps
 from app.tools.dates.owners import SLEEP, counted_by_clock, may_be_near, owners
 from app.tools.dates.spans import Span, lies_ahead, span
 from app.tools.dates.zones import Here, here
 from app.tools.progress import Together
-from app.tools.query.answering import Question, answer, fitted, missing
-from app.tools.query.fetching import Found, asked, between, newest, whole_days
+from app.tools.query.answering import Question, fitted, missing
+from app.tools.query.fetching import Found, asked, between, whole_days
 from app.tools.query.last_night import last_night, means_last_night
+from app.tools.query.newest import newest
 from app.tools.records.buckets import RESOLUTIONS, measured, samples_in
 from app.tools.records.nights import nightless
-from app.tools.records.placing import by_day, day_of, stamp
+from app.tools.records.placing import by_day
 from app.tools.records.shaping import Shape
 from app.tools.rendering import Answer
 
@@ -73,7 +74,7 @@ async def run(call: Call, given: Given) -> Answer:
     place = await here(call, source, given[TIMEZONE])
     question = _read(call, given, source, collection, place)
     if given[LATEST]:
-        return await _newest(call, question)
+        return await newest(call, question)
     question, found = await _by_the_owners_clock(call, given, question)
     place, span = question.here, question.span
     if span is not None and span.start > place.latest + _DAY:
@@ -298,35 +299,6 @@ def _can_bucket(shape: Shape) -> bool:
     return True
 
 
-async def _newest(call: Call, question: Question) -> Answer:
-    collection, place = question.collection, question.here
-    fetched, looked = await newest(call, question)
-    records = fetched.records[-1:]
-    known: Answer = {}
-    notes: tuple[str, ...] = ()
-    if records and not place.named and not question.source.synthetic:
-        place = await owners(call, question.source, collection, place)
-        place = counted_by_clock(place) if collection.dense else place
-    day = day_of(records[0], collection, place.zone) if records else None
-    if not records and looked is not None:
-        notes = (f"Nothing was found back to {looked.start}; older records would need start and end.",)
-    elif day is not None and not collection.dense:
-        days = DateRange(day, day, place.zone)
-        sampled = await newest_sample(call.caller, question.source, collection, days, today=place.today)
-        question = replace(question, span=Span(day, day), beside=Beside(newest=sampled))
-    elif records and (at := stamp(records[0], collection)) is not None and not question.source.synthetic:
-        known, notes = await clock_of(call.caller, question.source, at, place)
-    question = replace(question, here=place, notes=(*notes, *place.notes))
-    said = answer(question, question.shapes[0], fetched, records)
-    data = said.pop("data")
-    if day is not None:
-        age_days = max(0, (place.today - day).days)  # a nap of this evening is filed under tomorrow
-        said |= {"start": day.isoformat(), "end": day.isoformat(), "age_days": age_days}
-    elif looked is not None:
-        said |= {"start": looked.start.isoformat(), "end": place.today.isoformat()}
-    return {**said, **known, "data": data}
-
-
 QUERY = Definition(
     name="health_query",
     title="Read health records",
@@ -334,8 +306,8 @@ QUERY = Definition(
         "Read the records of one collection for a range of days, both ends included, in the owner's time zone. "
         "Without dates: the last 7 days (streams of samples: yesterday and today); start alone runs to today, end "
         "alone covers the 7 days up to it. On a journey timezone may name another place. The answer gives complete "
-        "(true: all that the source holds of these days is here), and units with the kind of every number: a score is "
-        "1-100, not a measurement. When truncated, ask again from the "
+        "(true: all that the source holds of these days is here; with newest_only, that record), and units with the "
+        "kind of every number: a score is 1-100, not a measurement. When truncated, ask again from the "
         "day after continue_from. trimmed counts neighbours outside the range. No record means unknown, not zero."
     ),
     arguments=(COLLECTION, START, END, DAY, FIELDS, LATEST, FORMAT, DETAIL, RESOLUTION, TIMEZONE),

@@ -38,8 +38,10 @@ async def test_a_night_in_progress_is_said_to_be(fields: str | None) -> None:
 
     assert (running["n"], running["in_progress"]) == (1, ["2026-03-11"])
     assert (both["n"], both["in_progress"]) == (2, ["2026-03-11"])
-    assert GOING_ON in running["notes"] and GOING_ON in both["notes"]
-    assert "in_progress" not in before and GOING_ON not in before["notes"]
+    assert GOING_ON in running["notes"]
+    assert GOING_ON in both["notes"]
+    assert "in_progress" not in before
+    assert GOING_ON not in before["notes"]
 
 
 @pytest.mark.parametrize("zone", [BERLIN, NEW_YORK])
