@@ -19,7 +19,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.authserver.owner import callback
 from tests.signin.oura import OWNER, STRANGER, Oura
@@ -61,6 +61,7 @@ class World:
     chromium: Browser
     app_url: str
     posts: list[dict[str, str]] = field(default_factory=list)  # headers of each POST that reached us
+    answers: list[tuple[str, int]] = field(default_factory=list)  # path and status of each answer of ours
     arrived: list[dict[str, str]] = field(default_factory=list)  # what the app's callback was told
     hop: str | None = None  # where the app's callback sends the browser on to
     bait: str = ""  # a page at the app's origin
@@ -79,7 +80,13 @@ def recording(world: Callable[[], World], app: ASGIApp) -> ASGIApp:
     async def record(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":
             world().posts.append({name.decode(): value.decode() for name, value in scope["headers"]})
-        await app(scope, receive, send)
+
+        async def note(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                world().answers.append((scope["path"], message["status"]))
+            await send(message)
+
+        await app(scope, receive, note)
 
     return record
 
@@ -259,6 +266,29 @@ async def test_another_site_cannot_post_a_yes_even_with_a_token_it_fetched_itsel
 
     assert (await answered.value).status == 403
     assert await world.stage.records("signin:") == {}
+
+
+async def test_what_a_page_loads_as_a_part_of_itself_is_no_visit_and_a_link_on_it_is(world: World) -> None:
+    url, token_url = await world.consent_url(), f"{world.stage.public_url}/token"
+    world.bait = (
+        f"{NO_ICON}<a id='link' href='{url}'>go</a><img src='{url}&img'><script src='{url}&script'></script>"
+        f"<iframe src='{url}&frame'></iframe><script>window.asked = Promise.allSettled([fetch('{url}&fetch', "
+        f"{{mode: 'no-cors'}}), fetch('{token_url}', {{mode: 'no-cors', method: 'POST', "
+        "body: new URLSearchParams({client_id: 'https://x.example/y'})})])</script>"
+    )
+    context = await world.context()
+    page = await context.new_page()
+    with anyio.fail_after(20):
+        await page.goto(f"{world.app_url}/bait")
+        await page.evaluate("window.asked")
+        parts = list(world.answers)
+        async with page.expect_navigation() as visit:
+            await page.click("#link")
+        opened = await visit.value
+
+    assert sorted(parts) == [("/authorize", 403)] * 4 + [("/token", 403)]
+    assert opened is not None
+    assert opened.status == 200
 
 
 async def test_the_back_button_and_a_second_tab_leave_both_pages_good(world: World) -> None:
