@@ -8,15 +8,14 @@ thousands drives out their own.
 
 import resource
 from enum import IntEnum
-from ipaddress import IPv6Address, ip_address
 from typing import Protocol
 
 from app import logs
+from app.authserver.limits.askers import counted_as, parse
 
 # Of one process at most: the store (32 to Redis), Oura (32 for data, 32 for tokens), documents of apps, files.
 OTHER_DESCRIPTORS = 128
 FEWEST = 32
-_HOUSEHOLD_BYTES = 8  # of an IPv6 address: within such a network, addresses are free to change
 MOST = 512  # each may hold 64 kB of a head or a form; the apps of one household need a few dozen
 
 log = logs.get(__name__)
@@ -52,16 +51,9 @@ def places() -> int:
 
 
 def household(host: str) -> str:
-    """Return what is counted as one address: one of IPv4, or a /64 of IPv6."""
-    try:
-        address = ip_address(host)
-    except ValueError:  # a socket of the file system has none
-        return host
-    if not isinstance(address, IPv6Address):
-        return host
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    return address.packed[:_HOUSEHOLD_BYTES].hex()
+    """Return what is counted as one address."""
+    address = parse(host)
+    return host if address is None else counted_as(address).hex()  # a socket of the file system has none
 
 
 class Crowd:

@@ -107,9 +107,8 @@ class Askers:
         for name, networks in _SHARED.items():
             if any(address in network for network in networks):
                 return Asker(name, "shared")
-        if isinstance(address, IPv4Address):
-            return Asker(self._tag(address.packed), "one")
-        return Asker(self._tag(address.packed[: _V6_PREFIX // 8]), "one", self._tag(address.packed[: _V6_SITE // 8]))
+        site = self._tag(address.packed[: _V6_SITE // 8]) if isinstance(address, IPv6Address) else None
+        return Asker(self._tag(counted_as(address)), "one", site)
 
     def _tag(self, packed: bytes) -> str:
         return hmac.new(self._key, packed, hashlib.sha256).hexdigest()[:32]
@@ -134,6 +133,11 @@ def client_address(peer: Address | None, forwarded: Sequence[str], trusted: Trus
             break
         nearest = hop
     return nearest
+
+
+def counted_as(address: Address) -> bytes:
+    """Return what is the same for all addresses that are counted as one: all of IPv4, of IPv6 the /64."""
+    return address.packed[: _V6_PREFIX // 8]  # IPv4 is shorter
 
 
 def parse(text: str) -> Address | None:
