@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -36,12 +37,16 @@ class OneIsBroken:
 
 
 @asynccontextmanager
-async def asking_for(oura: OneIsBroken, time: Time) -> AsyncIterator[Callable[[str], Coroutine[Any, Any, object]]]:
+async def asking_for(
+    oura: OneIsBroken, time: Time, seen: list[OuraClient] | None = None
+) -> AsyncIterator[Callable[[str], Coroutine[Any, Any, object]]]:
     async def wait(_seconds: float) -> None:
         """Do not."""
 
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(oura)) as http:
         client = OuraClient(http=http, api_url="https://oura.test", tokens=Tokens(), sleep=wait, clock=time)
+        if seen is not None:
+            seen.append(client)
         yield lambda name: client.page(ADA, COLLECTIONS[name], {})
 
 
@@ -77,21 +82,68 @@ async def test_a_second_collection_that_fails_too_means_that_all_of_it_is_down()
     assert str(said).startswith("Oura has been failing for")
 
 
-async def test_how_long_the_first_failed_alone_is_not_held_against_all() -> None:
+async def test_answers_for_others_in_between_do_not_open_the_way_to_the_one_that_is_broken() -> None:
+    oura, time = OneIsBroken("vO2_max"), Time()
+    async with asking_for(oura, time) as ask:
+        for _ in range(FAILURES):
+            await fails(lambda: ask("vO2_max"))
+            await ask("daily_sleep")
+
+        assert isinstance(await fails(lambda: ask("vO2_max")), Down)
+
+
+async def test_a_failure_of_another_between_answers_is_not_taken_for_the_source_whatever_is_broken_already() -> None:
     oura, time = OneIsBroken("vO2_max", "workout"), Time()
     async with asking_for(oura, time) as ask:
         for _ in range(FAILURES):
             await fails(lambda: ask("vO2_max"))
-        for _ in range(len(PAUSES_S)):
-            time.at += PAUSES_S[-1]
-            await fails(lambda: ask("vO2_max"))
-            await ask("daily_sleep")
+        time.at += PAUSES_S[-1]
+        await ask("daily_sleep")
         await fails(lambda: ask("workout"))
 
-        said = str(await fails(lambda: ask("daily_sleep")))
+        await ask("daily_sleep")
+        assert not isinstance(await fails(lambda: ask("workout")), Down)
 
-    assert "Oura has been failing for 1 s" in said
-    assert f"Ask again in {PAUSES_S[0]:.0f} s" in said
+
+async def test_when_the_source_is_back_every_collection_is_and_none_has_to_be_tried_by_one_alone() -> None:
+    oura, time = OneIsBroken("vO2_max", "workout", "daily_sleep"), Time()
+    async with asking_for(oura, time) as ask:
+        for name in ("vO2_max", "workout", "daily_sleep"):
+            for _ in range(FAILURES):
+                time.at += PAUSES_S[-1]
+                await fails(partial(ask, name))
+        time.at += PAUSES_S[-1]
+        oura.broken.clear()
+
+        await ask("daily_sleep")
+        oura.hold = {"vO2_max": anyio.Event()}
+        oura.asked.clear()
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as group:
+                for _ in range(AT_ONCE):
+                    group.start_soon(ask, "vO2_max")
+                await anyio.wait_all_tasks_blocked()
+                at_once = list(oura.asked)
+                oura.hold["vO2_max"].set()
+
+    assert at_once.asked == ["vO2_max"] * AT_ONCE
+
+
+async def test_what_is_broken_alone_is_told_of_each() -> None:
+    oura, time, clients = OneIsBroken("vO2_max", "workout"), Time(), list[OuraClient]()
+    async with asking_for(oura, time, clients) as ask:
+        for name in ("vO2_max", "workout"):
+            for _ in range(FAILURES):
+                await ask("daily_sleep")
+                await fails(partial(ask, name))
+        (client,) = clients
+
+        said = client.troubles(ADA)["source_down"]
+
+    assert said == (
+        "Oura's vO2_max has been failing for 1 s (last: HTTP 500); "
+        "Oura's workout has been failing for 1 s (last: HTTP 500)"
+    )
 
 
 @pytest.mark.parametrize("places", ["free", "taken at first"])

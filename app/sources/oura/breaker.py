@@ -2,8 +2,9 @@
 
 Down is what says nothing about the question: no connection, no answer in time, a 5xx, a web page. A 429 is no such
 thing (`pace` knows what to do), nor is any refusal: those are answers. It is counted for the whole process, since all
-of it goes to the same place. But as long as a 5xx or a web page came for one collection alone, that one may be broken
-and the source not, and nobody is kept from the others.
+of it goes to the same place: in a row without any answer, for the source, and in a row of its own for each collection,
+since one may be broken while the others answer. As long as a 5xx or a web page came for one collection alone, nobody
+is kept from the others.
 """
 
 import math
@@ -31,9 +32,8 @@ class Down(SourceUnreachable):
 class Asking:
     """One request on its way."""
 
-    def __init__(self, collection: str, streak: int, *, last: bool) -> None:
+    def __init__(self, collection: str, *, last: bool) -> None:
         self.collection = collection
-        self.streak = streak  # failures in a row when it was sent
         self.last = last  # it will not be repeated if it fails
         self.failure: str | None = None
         self.wait_s = 0.0
@@ -45,6 +45,32 @@ class Asking:
         self.wait_s = min(wait_s or 0.0, LONGEST_S)
 
 
+class _Row:
+    """Failures one after the other, of the source or of one collection."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.failures = 0
+        self.since = 0.0  # of the first
+        self.not_before = -math.inf  # of the next probe
+        self.reason = ""
+        self.probe: anyio.Event | None = None  # set when the probe on its way is over
+
+    def add(self, reason: str, now: float, wait_s: float) -> None:
+        """Count one, and once there are enough say when the next probe may go out."""
+        if self.failures == 0:
+            self.since = now
+        self.failures += 1
+        self.reason = reason
+        if self.failures >= FAILURES:
+            pause_s = PAUSES_S[min(self.failures - FAILURES, len(PAUSES_S) - 1)]
+            self.not_before = now + max(pause_s, wait_s)
+
+    def told(self, now: float) -> str:
+        """Say what it is and since when."""
+        return f"{self.what} has been failing for {_lasting(now - self.since)} (last: {self.reason})"
+
+
 class Breaker:
     """Lets requests through while the source answers, and one at a time while it does not.
 
@@ -54,13 +80,10 @@ class Breaker:
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._streak = 0
-        self._failing: set[str] = set()  # the collections in this row
-        self._there = True  # in this row something always came, be it a 5xx
-        self._since = 0.0  # of the first failure in a row
-        self._not_before = -math.inf  # of the next probe
-        self._reason = ""
-        self._probe: anyio.Event | None = None  # set when the probe on its way is over
+        self._source = _Row("Oura")
+        self._failing: set[str] = set()  # the collections in the source's row
+        self._there = True  # in that row something always came, be it a 5xx
+        self._alone: dict[str, _Row] = {}  # by collection
 
     async def wait(self, collection: str) -> None:
         """Wait for what comes of a probe that is on its way, before taking anything that others could use meanwhile.
@@ -70,13 +93,15 @@ class Breaker:
         """
         while True:
             self.refuse_while_down(collection)
-            if not self.probing(collection) or self._probe is None:
+            row = self._holding(collection)
+            if row is None or row.probe is None:
                 return
-            await self._probe.wait()
+            await row.probe.wait()
 
     def probing(self, collection: str) -> bool:
         """Say whether a request for it would have to wait for a probe."""
-        return self._probe is not None and self._holds(collection)
+        row = self._holding(collection)
+        return row is not None and row.probe is not None
 
     def refuse_while_down(self, collection: str) -> None:
         """Refuse whoever comes before the next probe is due.
@@ -87,17 +112,19 @@ class Breaker:
         Raises:
             Down: Nothing is sent; the text says since when the source fails and when it is asked again.
         """
-        now = self._clock()
-        if not self._holds(collection) or now >= self._not_before:
+        row, now = self._holding(collection), self._clock()
+        if row is None or now >= row.not_before:
             return
         raise Down(
-            f"{self._what()} has been {self._lasting(now)}, so nothing was sent now. "
-            f"Ask again in {math.ceil(self._not_before - now)} s: then one request tries it."
+            f"{row.told(now)}, so nothing was sent now. "
+            f"Ask again in {math.ceil(row.not_before - now)} s: then one request tries it."
         )
 
     def down(self) -> str | None:
         """Say that the source is down, or what of it, as far as is known; None if it answers."""
-        return f"{self._what()} has been {self._lasting(self._clock())}" if self._streak >= FAILURES else None
+        rows = [self._source] if self._source_holds() else [row for row in self._alone.values() if _holds(row)]
+        now = self._clock()
+        return "; ".join(row.told(now) for row in rows) or None
 
     @asynccontextmanager
     async def asking(self, collection: str, *, last: bool = True) -> AsyncIterator[Asking]:
@@ -110,76 +137,80 @@ class Breaker:
         Raises:
             Down: See `refuse_while_down`.
         """
-        probe = await self._admitted(collection)
-        asking = Asking(collection, self._streak, last=last or probe is not None)
+        await self.wait(collection)
+        held = self._holding(collection)
+        probe = anyio.Event()
+        if held is not None:
+            held.probe = probe
+        rows = [(row, row.failures) for row in (self._source, self._row(collection))]
+        asking = Asking(collection, last=last or held is not None)
         try:
             yield asking
         except Unreachable as error:
-            self._fail(asking, error.reason, there=False)
+            self._fail(asking, rows, error.reason, there=False)
             raise
         except Exception:
             self._answered(collection)  # too large, say: something came
             raise
         else:
             if asking.failure is not None:
-                self._fail(asking, asking.failure)
+                self._fail(asking, rows, asking.failure)
             else:
                 self._answered(collection)
         finally:  # whoever hangs up has learned nothing, and the next one probes
-            if probe is not None:
-                self._probe = None
+            if held is not None:
+                held.probe = None
                 probe.set()
 
-    def _one_alone(self) -> bool:
-        return self._there and len(self._failing) == 1
+    def _source_holds(self) -> bool:
+        return _holds(self._source) and not (self._there and len(self._failing) == 1)
 
-    def _holds(self, collection: str) -> bool:
-        return self._streak >= FAILURES and (not self._one_alone() or collection in self._failing)
+    def _holding(self, collection: str) -> _Row | None:
+        """Return the row that keeps a collection from being asked freely."""
+        if self._source_holds():
+            return self._source
+        row = self._alone.get(collection)
+        return row if row is not None and _holds(row) else None
 
-    def _what(self) -> str:
-        return f"Oura's {next(iter(self._failing))}" if self._one_alone() else "Oura"
+    def _row(self, collection: str) -> _Row:
+        return self._alone.setdefault(collection, _Row(f"Oura's {collection}"))
 
-    def _lasting(self, now: float) -> str:
-        return f"failing for {_lasting(now - self._since)} (last: {self._reason})"
+    def _fail(self, asking: Asking, rows: list[tuple[_Row, int]], reason: str, *, there: bool = True) -> None:
+        """Count a failure, unless it was on its way when another failed: a line that is cut once cuts them all.
 
-    async def _admitted(self, collection: str) -> anyio.Event | None:
-        """Return once a request may be sent: as a probe, with the event that others wait for, or as one of many."""
-        await self.wait(collection)
-        if not self._holds(collection):
-            return None
-        self._probe = anyio.Event()
-        return self._probe
-
-    def _fail(self, asking: Asking, reason: str, *, there: bool = True) -> None:
+        Args:
+            asking: The request.
+            rows: That of the source and that of the collection, with the failures in each when it was sent.
+            reason: Why, in a few words.
+            there: Something came, be it a 5xx; else it says nothing about the collection alone.
+        """
         if not asking.last:
             return
-        if asking.streak != self._streak:
-            return  # it was on its way when another failed, so it tells nothing new: a line cut once cuts them all
-        now = self._clock()
-        one_was = self._streak >= FAILURES and self._one_alone()
-        self._failing.add(asking.collection)
-        self._there &= there
-        widened = one_was and not self._one_alone()
-        if widened:
-            self._streak = FAILURES - 1  # from now on it is the source, whatever the one has been for how long
-        if widened or self._streak == 0:
-            self._since = now
-        self._streak += 1
-        self._reason = reason
-        if self._streak >= FAILURES:
-            pause_s = PAUSES_S[min(self._streak - FAILURES, len(PAUSES_S) - 1)]
-            self._not_before = now + max(pause_s, asking.wait_s)
-        if self._streak == FAILURES:
+        was_up, now = self.down() is None, self._clock()
+        for row, failures in rows:
+            if row.failures == failures and (there or row is self._source):
+                row.add(reason, now, asking.wait_s)
+                if row is self._source:
+                    self._failing.add(asking.collection)
+                    self._there &= there
+        if was_up and self.down() is not None:
             _log.warning("source_down", source="oura", reason=reason)
 
     def _answered(self, collection: str) -> None:
-        if self._streak >= FAILURES and not self._holds(collection):
-            return  # it says nothing about the one that is held
-        if self._streak >= FAILURES:
-            _log.warning("source_back", source="oura")
-        self._streak = 0
+        was_down = self.down() is not None
+        if self._source_holds():
+            self._alone.clear()  # what each of them met was the same thing, and that is over
+        else:
+            self._alone.pop(collection, None)
+        self._source.failures = 0
         self._failing.clear()
         self._there = True
+        if was_down and self.down() is None:
+            _log.warning("source_back", source="oura")
+
+
+def _holds(row: _Row) -> bool:
+    return row.failures >= FAILURES
 
 
 def _lasting(seconds: float) -> str:
