@@ -126,7 +126,7 @@ async def test_when_the_source_is_back_every_collection_is_and_none_has_to_be_tr
                 at_once = list(oura.asked)
                 oura.hold["vO2_max"].set()
 
-    assert at_once.asked == ["vO2_max"] * AT_ONCE
+    assert at_once == ["vO2_max"] * AT_ONCE
 
 
 async def test_what_is_broken_alone_is_told_of_each() -> None:
