@@ -131,7 +131,8 @@ class Scenario(Protocol):
     async def act(self, client: Client) -> None:
         """Make the request; raises `httpx2.TransportError` if the process dies."""
 
-    async def verify(self, client: Client, restart: "Restart") -> None: ...
+    async def verify(self, client: Client, restart: "Restart") -> bool:
+        """Look at all that must hold; return whether the same request, sent again, brought what it was sent for."""
 
 
 class Restart(Protocol):
@@ -166,7 +167,7 @@ class Rotation:
     async def act(self, client: Client) -> None:
         assert await client.said(self.access) == "answered"
 
-    async def verify(self, client: Client, restart: Restart) -> None:
+    async def verify(self, client: Client, restart: Restart) -> bool:
         world = client.world
         held = await world.parts.connections.load(world.owner)
         assert held is not None
@@ -181,7 +182,7 @@ class Rotation:
             assert "sign in again" in second, second
             assert counts.refreshes - self.asked == 2  # the attempt that had to show it, and no other
             assert world.families_alive() == self.others
-            return
+            return False
         assert (first, second) == ("answered", "answered")
         assert counts.refreshes - self.asked == 1
         assert self.family.renewals - self.renewals == 1
@@ -190,6 +191,7 @@ class Rotation:
         assert kept is not None
         assert (kept.generation, kept.state) == (self.generation + 1, "live")
         assert kept.refresh_token == self.family.refresh  # what is stored is what works
+        return True
 
 
 class Redemption:
@@ -203,7 +205,7 @@ class Redemption:
     async def act(self, client: Client) -> None:
         assert (await client.redeem(self.code)).status_code == 200
 
-    async def verify(self, client: Client, restart: Restart) -> None:
+    async def verify(self, client: Client, restart: Restart) -> bool:
         for grant in await client.grants() - self.before:
             assert await client.stands(grant), "a grant is shown that has no tokens"
         await restart()
@@ -217,6 +219,7 @@ class Redemption:
             assert not await client.may(renewed.json()["access_token"])  # used twice: whoever has tokens loses them
         assert (await client.redeem(self.code)).json()["error"] == "invalid_grant"
         assert await client.grants() == self.before
+        return again.status_code == 200
 
 
 class Refresh:
@@ -230,7 +233,7 @@ class Refresh:
     async def act(self, client: Client) -> None:
         assert (await client.refresh(self.held["refresh_token"])).status_code == 200
 
-    async def verify(self, client: Client, restart: Restart) -> None:
+    async def verify(self, client: Client, restart: Restart) -> bool:
         assert await client.world.parts.authserver.tokens.find_refresh(self.held["refresh_token"]) is not None
         await restart()
         again = await client.refresh(self.held["refresh_token"])
@@ -244,6 +247,7 @@ class Refresh:
         assert (await client.refresh(self.held["refresh_token"])).json()["error"] == "invalid_grant"
         assert not await client.may(next_one.json()["access_token"])
         assert await client.grants() == self.before
+        return True
 
 
 class Revocation:
@@ -257,7 +261,7 @@ class Revocation:
     async def act(self, client: Client) -> None:
         assert (await client.revoke(self.held["refresh_token"])).status_code == 200
 
-    async def verify(self, client: Client, restart: Restart) -> None:
+    async def verify(self, client: Client, restart: Restart) -> bool:
         await restart()
         shown = await client.grants() != self.before
         assert await client.may(self.held["access_token"]) is shown  # all of it or nothing
@@ -266,6 +270,7 @@ class Revocation:
         assert not await client.may(self.held["access_token"])
         assert (await client.refresh(self.held["refresh_token"])).json()["error"] == "invalid_grant"
         assert await client.grants() == self.before
+        return True
 
 
 class SignIn:
@@ -281,7 +286,7 @@ class SignIn:
     async def act(self, client: Client) -> None:
         assert _code(await self._visit(client, self.query, self.cookies)) is not None
 
-    async def verify(self, client: Client, restart: Restart) -> None:
+    async def verify(self, client: Client, restart: Restart) -> bool:
         world = client.world
         families = world.oura.simulator.grants.families
         kept = await world.parts.connections.load(world.owner)
@@ -307,6 +312,7 @@ class SignIn:
         assert now_kept is not None
         assert now_kept.refresh_token == families[-1].refresh
         await world.parts.authserver.grants.revoke_all(world.owner)
+        return _code(again) is not None
 
     async def _come_back(self, client: Client) -> tuple[dict[str, str], dict[str, str]]:
         """What a browser brings that was approved here and has signed in at Oura."""

@@ -14,6 +14,8 @@ from tests.system.conftest import Backend
 pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
 
 
+# In real time, a lease of half a minute: on one store. `test_kills` shows the same on both with a clock that jumps.
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_killed_between_spend_and_store_the_owner_is_told_once_and_oura_asked_once(
     backend: Backend, tmp_path: Path
 ) -> None:
