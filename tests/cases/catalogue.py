@@ -58,6 +58,7 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         _JOURNEYS + "test_d5_the_samples_of_last_night_are_those_of_the_main_sleep",
         _JOURNEYS + "test_d5_the_page_of_a_day_goes_by_the_owners_clock_as_every_other_answer",
         _JOURNEYS + "test_d5_the_doctor_says_by_which_zone_it_is_today",
+        _JOURNEYS + "test_d5_the_records_do_not_wait_for_the_clock",
         "tests/tools/today/test_today.py::test_today_is_the_owners_day_and_not_the_servers",
         _RANGES + "test_d5_words_for_days_are_the_owners_days_in_all_collections",
         _RANGES + "test_d5_last_night_is_the_wake_day_or_the_hours_and_nothing_else",

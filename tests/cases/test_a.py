@@ -116,7 +116,7 @@ async def test_a5_after_a_refused_renewal_every_tool_says_sign_in_and_no_number_
         for said in (first, *later, str(catalog["notes"]), str(check["what_to_do"])):
             assert f"{URL}/connections" in said
         assert check["sources"][0]["state"] == "ended"
-        assert asked - asked_before == 1  # the one that was answered 401
+        assert 1 <= asked - asked_before <= 3  # those under way side by side, answered 401: nights, records, rings
         assert len(data_requests(vitals)) == asked
         assert vitals.simulator.counts.refreshes == refreshes == 1
         assert {"health_query", "health_today", "health_catalog", "health_check"} == set(TOOLS)

@@ -228,8 +228,9 @@ async def test_t10_a_source_that_refuses_every_fresh_token_costs_one_renewal_and
 
             assert f"{URL}/connections" in said
             assert vitals.simulator.counts.refreshes == 1
-            # The last one at the sign-in too; the others not even once, where what else a call asks hears it first.
-            assert asked in ({2} if call == 1 else {1, 2} if name == "personal_info" else {0, 1})
+            # Of sleep the nights and the records are asked for at once. The last one at the sign-in too; the others not
+            # even once, where what else a call asks hears it first.
+            assert asked in ({4} if call == 1 else {1, 2} if name == "personal_info" else {0, 1})
 
 
 @pytest.mark.parametrize("begun_by", ["an app", "the owner"])
