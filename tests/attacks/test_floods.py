@@ -175,7 +175,7 @@ async def test_addresses_that_many_people_share_have_more(vitals: Vitals, peer: 
     assert {(await register(http, redirect)).status_code for _ in range(3 * REGISTRATION.each)} == {201}
 
 
-async def test_wrong_secrets_are_refused_more_and_more_and_the_right_one_never(vitals: Vitals) -> None:
+async def test_wrong_secrets_are_told_to_wait_after_thirty_and_the_right_one_never(vitals: Vitals) -> None:
     http = coming_from(vitals, STRANGER)
     held = (await register(http, token_endpoint_auth_method="client_secret_post")).json()
     code = handed_over(await approve_and_sign_in(vitals, held["client_id"]))["code"]
