@@ -184,6 +184,27 @@ def test_a_query_of_any_text_is_read_in_time() -> None:
         assert len(named_days(query, today=today, most=MOST_DAYS)) <= MOST_DAYS
 
 
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("why do i not get 8 decent hours of sleep", []),
+        ("sleep after my 10 marathons", []),
+        ("3 marches or 2 octaves", []),
+        ("hrv on the 8th of december", ["2025-12-08"]),
+        ("dec. 8, 2025", ["2025-12-08"]),
+        ("sept 3", ["2025-09-03"]),
+        ("29 february", ["2024-02-29"]),
+        ("30 february", []),
+        ("3 march 1999", []),
+        ("2026-03-08 and 9 march", ["2026-03-09", "2026-03-08"]),
+    ],
+)
+def test_a_question_names_the_days_it_says_and_no_word_passes_for_a_month(query: str, named: list[str]) -> None:
+    found = named_days(query, today=date(2026, 3, 10), most=MOST_DAYS)
+
+    assert [str(day) for day in found] == named
+
+
 async def test_a_day_has_its_values_with_units_and_names_what_is_missing() -> None:
     asked = connector(
         {

@@ -4,20 +4,17 @@ import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from app.tools.dates.words import period
+from app.tools.dates.words import DAY_NUMBER, MONTH_NAME, named_day, period
 
 _YEARS = range(2000, 2100)
 _LONGEST_WORDS = 4  # of words for days: `the last 7 days`
 _AMBIGUOUS = frozenset({"may"})  # "how may I": a month only with a number beside it
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = rf"(?P<month>{'|'.join(_MONTHS)})[a-z]*\.?"
-_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?\.?"
-_YEAR = r"(?P<year>\d{4})"
+_YEAR = r"(?:,? (?P<year>[0-9]{4}))?(?!\w)"  # any, so that none of ours takes the day of another
 _WRITTEN = (
-    re.compile(rf"(?<!\d){_YEAR}-(?P<month>\d{{2}})-(?P<day>\d{{2}})(?!\d)", re.ASCII),
-    re.compile(rf"(?<!\d){_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?(?!\w)", re.ASCII),
-    re.compile(rf"\b{_MONTH} {_DAY}(?:,? {_YEAR})?(?!\w)", re.ASCII),
+    re.compile(r"(?<![0-9])(?P<iso>[0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])"),
+    re.compile(rf"(?<![\w.]){DAY_NUMBER} (?:of )?{MONTH_NAME}{_YEAR}"),
+    re.compile(rf"(?<!\w){MONTH_NAME} {DAY_NUMBER}{_YEAR}"),
 )
 _BETWEEN = re.compile(r"\b(?:to|until|till|through|between|from)\b|\.\.|\u2013")
 
@@ -43,16 +40,11 @@ def named_days(query: str, *, today: date, most: int) -> list[date]:
 
 
 def _real(found: re.Match[str], today: date) -> Iterator[date]:
-    name, day = found["month"], int(found["day"])
-    month = int(name) if name.isdecimal() else _MONTHS.index(name) + 1
-    for year in (int(found["year"]),) if found["year"] else (today.year, today.year - 1):
-        try:
-            real = date(year, month, day)
-        except ValueError:
-            continue
-        if found["year"] or real <= today:
-            yield real
-            return
+    try:
+        iso = found.groupdict().get("iso")
+        yield date.fromisoformat(iso) if iso else named_day(found, today)[0]
+    except ValueError:
+        return
 
 
 def _spoken(words: list[str], today: date) -> Iterator[tuple[date, date]]:

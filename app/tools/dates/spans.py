@@ -11,11 +11,13 @@ from zoneinfo import ZoneInfo
 
 from app.errors import BadRequest
 from app.tools.arguments import near, quoted
+from app.tools.dates.clocks import fixed
 from app.tools.dates.words import period
 from app.zones import find_zone, known_zones
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}.*")
+_OFFSET = re.compile(r"(?P<sign>[+\u2212-])(?P<hours>[0-9]{2}):(?P<minutes>[0-5][0-9])")
 _FARTHEST_WEST, _FARTHEST_EAST = timedelta(hours=-12), timedelta(hours=14)  # of all offsets from UTC
 _YEARS = range(2000, 2100)  # margins and zones are added to days, and must not run off the calendar
 
@@ -36,6 +38,13 @@ class Moment:
             return ()
         days = f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
         return (f"{quoted(self.said)} was read as {days}.",)
+
+    def notes_as(self, name: str, then: str = "") -> tuple[str, ...]:
+        """Say how the words were read where only the `start` or the `end` of what they mean was taken."""
+        if self.said is None or self.first == self.last:
+            return self.notes
+        edge = f"{self.first}, its first day" if name == "start" else f"{self.last}, its last day"
+        return (f"{name}={quoted(self.said)} was read as {edge}{then}.",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +118,14 @@ def span(
         return Span(only.first, only.last, notes=(*only.notes, *_ahead(only.last, today)))
     first = moment("start", start, today=today, zone=zone) if start is not None else None
     last = moment("end", end, today=today, zone=zone) if end is not None else None
-    notes = (*(first.notes if first else ()), *(last.notes if last and end != start else ()))
     if last is None:
         until = max(today, first.last) if first else today
+        notes = first.notes_as("start", f"; the range runs to {until}") if first else ()
         last = Moment(until, until)
+    elif first is None or start == end:
+        notes = last.notes
+    else:
+        notes = (*first.notes_as("start"), *last.notes_as("end"))
     if first is None:
         since = last.last - timedelta(days=usual_days - 1) if last.first == last.last else last.first
         first = Moment(since, since)
@@ -123,16 +136,24 @@ def span(
 
 
 def zone_named(name: str) -> ZoneInfo:
-    """Return the zone of an IANA name.
+    """Return the zone of an IANA name, or of an offset such as answers themselves name: `-04:00`.
 
     Raises:
         BadRequest: No such zone.
     """
+    if offset := _OFFSET.fullmatch(name.strip()):
+        away = timedelta(hours=int(offset["hours"]), minutes=int(offset["minutes"]))
+        away = away if offset["sign"] == "+" else -away
+        if _FARTHEST_WEST <= away <= _FARTHEST_EAST:
+            return fixed(away)
     found = find_zone(name)
     if found is None:
         close = near(name, known_zones())
         hint = f" Did you mean {close[0]}?" if close else ""
-        raise BadRequest(f"timezone={quoted(name)} is not an IANA zone.{hint} Write one such as Europe/Lisbon.")
+        raise BadRequest(
+            f"timezone={quoted(name)} is not an IANA zone.{hint} Write one such as Europe/Lisbon, or an offset such as "
+            "-04:00."
+        )
     return ZoneInfo(found)
 
 

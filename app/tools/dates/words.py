@@ -79,7 +79,7 @@ def _weekend(today: date) -> Period:
     return sunday - _DAY, sunday
 
 
-def _named_day(found: re.Match[str], today: date) -> Period:
+def named_day(found: re.Match[str], today: date) -> Period:
     """`10 March 2026`; without a year the newest such day up to today."""
     month, number = _SHORT[found["month"]], int(found["day"])
     if found["year"]:
@@ -121,8 +121,8 @@ def _named_month(found: re.Match[str], today: date) -> Period:
     return first, last if found["year"] or last <= today else today
 
 
-_MONTH_NAME = rf"(?P<month>{'|'.join(sorted(_SHORT, key=len, reverse=True))})\.?"
-_DAY_NUMBER = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?\.?"
+MONTH_NAME = rf"(?P<month>{'|'.join(sorted(_SHORT, key=len, reverse=True))})\.?"
+DAY_NUMBER = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?\.?"
 _YEAR_AFTER = r"(?:,? (?P<year>20[0-9]{2}))?"
 _COUNT = r"(?P<n>[0-9]{1,4}) (?P<unit>days?|weeks?|nights?)"
 _PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Period]], ...] = (
@@ -147,8 +147,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Period]]
     ),
     (re.compile(r"(?:the )?(?:last|past) weekend"), lambda _, today: _weekend(today)),
     (re.compile(r"(?:the )?last quarter"), lambda _, today: _quarter_before(today)),
-    (re.compile(rf"(?:the )?{_DAY_NUMBER} (?:of )?{_MONTH_NAME}{_YEAR_AFTER}"), _named_day),
-    (re.compile(rf"{_MONTH_NAME} {_DAY_NUMBER}{_YEAR_AFTER}"), _named_day),
+    (re.compile(rf"(?:the )?{DAY_NUMBER} (?:of )?{MONTH_NAME}{_YEAR_AFTER}"), named_day),
+    (re.compile(rf"{MONTH_NAME} {DAY_NUMBER}{_YEAR_AFTER}"), named_day),
     (re.compile(rf"(?:the )?(?:last|past) {_COUNT}"), _counted),
     (re.compile(rf"{_COUNT} ago"), _ago),
     (re.compile(rf"(?P<last>last )?(?P<day>{'|'.join(_WEEKDAYS)})"), _weekday),

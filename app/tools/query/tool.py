@@ -65,7 +65,7 @@ RESOLUTION = choice(
     RESOLUTIONS,
     default=None,
 )
-TIMEZONE = text("timezone", "IANA zone of the days; default the owner's.", example="Europe/Lisbon")
+TIMEZONE = text("timezone", "IANA zone of the days, or an offset; default the owner's.", example="Europe/Lisbon")
 
 
 async def run(call: Call, given: Given) -> Answer:

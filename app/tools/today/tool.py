@@ -38,7 +38,7 @@ DAYS = number("days", "Days before today to give as well.", low=0, high=31, defa
 _DAY = timedelta(days=1)
 _LATE = time(23, 30)  # samples may end that early without anything being wrong
 
-TIMEZONE = text("timezone", "IANA zone of the days; default the owner's.", example="Europe/Lisbon")
+TIMEZONE = text("timezone", "IANA zone of the days, or an offset; default the owner's.", example="Europe/Lisbon")
 
 _BEARABLE = (BadRequest, NotPermitted, MembershipRequired, SourceError)  # the other parts may still be there
 _LEAST = {NIGHT: ("type", "bedtime_end", "total_sleep_duration"), READINESS: ("id",), SLEEP_SCORE: ("id",)}

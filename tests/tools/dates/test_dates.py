@@ -1,4 +1,4 @@
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -149,6 +149,48 @@ def test_a_stretch_as_the_end_alone_is_that_stretch_and_as_the_start_alone_goes_
     assert asked(start="last month", end="last week") == (date(2026, 2, 1), date(2026, 3, 8))
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "notes"),
+    [
+        (
+            "last week",
+            None,
+            ["start='last week' was read as 2026-03-02, its first day; the range runs to 2026-03-10."],
+        ),
+        (
+            "last month",
+            "last week",
+            [
+                "start='last month' was read as 2026-02-01, its first day.",
+                "end='last week' was read as 2026-03-08, its last day.",
+            ],
+        ),
+        ("last week", "last week", ["'last week' was read as 2026-03-02 to 2026-03-08."]),
+        (None, "2026-02", ["'2026-02' was read as 2026-02-01 to 2026-02-28."]),
+        ("3 days ago", "yesterday", ["'3 days ago' was read as 2026-03-07."]),
+    ],
+)
+def test_of_a_stretch_it_is_said_which_of_its_days_the_range_took(
+    start: str | None, end: str | None, notes: list[str]
+) -> None:
+    found = span(start, end, None, today=TODAY, zone=ZONE, usual_days=7, most_days=3660)
+
+    assert list(found.notes) == notes
+
+
+@pytest.mark.parametrize(
+    ("offset", "hours"), [("-04:00", -4.0), ("+05:30", 5.5), ("+14:00", 14.0), ("\u221203:00", -3.0), ("+00:00", 0.0)]
+)
+def test_an_offset_that_an_answer_named_is_taken_as_a_zone(offset: str, hours: float) -> None:
+    assert zone_named(offset).utcoffset(datetime(2026, 3, 10, tzinfo=UTC)) == timedelta(hours=hours)
+
+
+@pytest.mark.parametrize("offset", ["+14:01", "-12:30", "+25:00", "+05:60", "4:00", "-04", "+1:00"])
+def test_what_is_no_offset_is_refused_with_a_word_on_how_to_write_one(offset: str) -> None:
+    with pytest.raises(BadRequest, match="or an offset such as -04:00"):
+        zone_named(offset)
+
+
 def test_what_is_left_out_is_filled_in() -> None:
     assert asked() == (date(2026, 3, 4), TODAY)
     assert asked(start="2026-03-08") == (date(2026, 3, 8), TODAY)
@@ -194,7 +236,7 @@ def test_a_zone_is_known_by_its_name(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "localtime", "/etc/localtime", "../UTC", "America", "+02:00", "CEST?", "a\0b", "x" * 999]
+    "name", ["", "localtime", "/etc/localtime", "../UTC", "America", "+2", "CEST?", "a\0b", "x" * 999]
 )
 def test_what_is_no_zone_is_refused(name: str) -> None:
     with pytest.raises(BadRequest, match="IANA") as refused:
