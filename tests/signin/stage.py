@@ -11,6 +11,7 @@ import httpx2
 from starlette.applications import Starlette
 from starlette.responses import Response
 
+from app.authserver.clients.registration import settle
 from app.authserver.server import AuthServer
 from app.authserver.signin import SignIn
 from app.identity import SANDBOX_OWNER, owner_key
@@ -127,7 +128,7 @@ class Stage:
 
     async def params(self, *, name: str = "Test App", redirect: str = REDIRECT, **more: str) -> dict[str, str]:
         """Register an app and return what it would ask with."""
-        client, _ = await self.authserver.clients.register({"client_name": name, "redirect_uris": [redirect]})
+        client, _ = await self.authserver.clients.register(settle({"client_name": name, "redirect_uris": [redirect]}))
         return {
             "response_type": "code",
             "client_id": client.client_id,

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 
+from app.authserver.clients.registration import Registration
 from app.authserver.owner.attempts import Attempts
 from app.authserver.owner.browser import BrowserCookie, fingerprint
 from app.authserver.records import AccessToken, RefreshToken, from_json
@@ -117,9 +118,7 @@ class Client:
 
 async def client_of(world: World) -> Client:
     """An app that has registered."""
-    client, _ = await world.parts.authserver.clients.register(
-        {"client_name": "app", "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none"}
-    )
+    client, _ = await world.parts.authserver.clients.register(Registration("app", (REDIRECT,), "none"))
     return Client(world, http(), client.client_id)
 
 

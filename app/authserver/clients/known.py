@@ -6,11 +6,11 @@ but held by its own id (`sealed_ids`), so nobody is refused and nobody pushed ou
 """
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from string import ascii_letters, digits
 
 from app.authserver.clients.cimd import Documents
-from app.authserver.clients.registration import settle
+from app.authserver.clients.registration import Registration
 from app.authserver.clients.sealed_ids import MAX_CHARS, PREFIX, SealedIds
 from app.authserver.limits.allowances import CLIENT_RECORDS
 from app.authserver.limits.askers import Asker
@@ -64,14 +64,12 @@ class Clients:
         held = self._sealed.open(client_id) if client_id.startswith(PREFIX) else None
         return held if held is not None and self._now() < held.created_at + UNUSED_LIFE_S else None
 
-    async def register(self, metadata: Mapping[str, object]) -> tuple[Client, str | None]:
+    async def register(self, wanted: Registration) -> tuple[Client, str | None]:
         """Register a client; return it and its secret, which is None for a public client and is never shown again.
 
         Raises:
-            BadMetadata: It may not register.
             TooManyRequests: Too many registered today to write it down, and it is too long to be held by its id.
         """
-        wanted = settle(metadata)
         secret = None if wanted.auth_method == "none" else _SECRET_PREFIX + secrets.token_urlsafe(32)
         client = Client(
             client_id=_ID_PREFIX + secrets.token_urlsafe(16),

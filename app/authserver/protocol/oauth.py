@@ -342,7 +342,7 @@ class Registering(ClientRegistrationEndpoint):  # type: ignore[misc]  # Authlib 
 
     def generate_client_info(self, request: Any) -> dict[str, object]:  # noqa: ARG002 - Authlib's signature
         """Register. Authlib's own would hand a secret to public clients too."""
-        client, secret = wait(self.server.rooms.clients.register, self._settled.members())
+        client, secret = wait(self.server.rooms.clients.register, self._settled)
         info: dict[str, object] = {"client_id": client.client_id, "client_id_issued_at": int(client.created_at)}
         if secret is not None:
             info |= {"client_secret": secret, "client_secret_expires_at": 0}
