@@ -1,7 +1,6 @@
-"""The measure of calls, start and memory: the bare SDK server, `python -m bench.bare PORT FORM`.
+"""The measure of calls, start and memory: the bare SDK server, `python -m bench.bare PORT`.
 
-It runs on uvloop and httptools, and has one tool that answers a constant and a verifier that lets everyone in. FORM is
-`json` or `stream`.
+It runs on uvloop and httptools, and has one tool that answers a constant and a verifier that lets everyone in.
 """
 
 import sys
@@ -49,8 +48,8 @@ def build(url: str) -> MCPServer:
 
 def main() -> None:
     """Serve on loopback."""
-    port, form = int(sys.argv[1]), sys.argv[2]
-    app = build(f"http://127.0.0.1:{port}").streamable_http_app(stateless_http=True, json_response=form == "json")
+    port = int(sys.argv[1])
+    app = build(f"http://127.0.0.1:{port}").streamable_http_app(stateless_http=True, json_response=True)
     uvicorn.run(
         app, port=port, log_level="warning", access_log=False, ws="none", loop="uvloop", http="httptools", lifespan="on"
     )

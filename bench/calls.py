@@ -3,9 +3,10 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 from bench.connector import connected, slow_oura, vitals
-from bench.figures import Figure, at_least, middle
+from bench.figures import Figure, at_least
 from bench.rate import ERAS, call, requests_per_s
 from bench.running import Child, child, free_port
 
@@ -19,7 +20,7 @@ def measure(folder: Path, rounds: int) -> Iterator[Figure]:
     with (
         slow_oura(folder, latency_s=0) as oura,
         vitals(folder, oura.url) as ours,
-        child("-m", "bench.bare", str(port), "json", port=port, env={}, folder=folder) as bare,
+        child("-m", "bench.bare", str(port), port=port, env={}, folder=folder) as bare,
     ):
         token = connected(ours).access_token
         for era in ERAS:
@@ -32,12 +33,12 @@ def measure(folder: Path, rounds: int) -> Iterator[Figure]:
                     own, own_us = _rate(ours, request)
                     ratios.append(own / least)
                     seen.append((own, least, own_us, least_us))
-                own, least, own_us, least_us = (middle(each) for each in zip(*seen, strict=True))
+                own, least, own_us, least_us = (median(each) for each in zip(*seen, strict=True))
                 details = (
                     f"{own:.0f} against {least:.0f} calls/s, {rounds} rounds, {_spread(ratios)}; "
                     f"{own_us:.0f} against {least_us:.0f} us of processor a call: {least_us / own_us:.2f}"
                 )
-                yield at_least(f"tools/call {tool}, era {era}", middle(ratios), 0.8, details)
+                yield at_least(f"tools/call {tool}, era {era}", median(ratios), 0.8, details)
 
 
 def _rate(server: Child, request: bytes) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import httpx2
 from app.demo.walk import App, discover, sign_in
 from app.simulator import App as Registered
 from app.simulator import Person
-from bench.running import Child, child, free_port
+from bench.running import Child, child, free_port, silently
 
 
 @contextmanager
@@ -57,11 +57,7 @@ def connected(running: Child) -> App:
 
 async def _connect(running: Child) -> App:
     async with httpx2.AsyncClient(trust_env=False, timeout=30) as http:
-        app = await discover(http, f"{running.url}/mcp", _silently)
+        app = await discover(http, f"{running.url}/mcp", silently)
         async with httpx2.AsyncClient(trust_env=False, timeout=30) as browser:
-            await sign_in(app, browser, _silently)
+            await sign_in(app, browser, silently)
         return app
-
-
-def _silently(_line: str) -> None:
-    """Say nothing."""

@@ -17,6 +17,7 @@ import orjson
 
 from app.demo.walk import App, WalkFailed, sign_in
 from bench.rate import ERAS, answer, call
+from bench.running import silently
 
 SIGN_INS = 5
 LIMIT_S = 60.0  # longer than anything a client should have to wait for
@@ -120,7 +121,7 @@ class Client:
             tally.outcomes["revoked" if refused.status_code == 401 else f"after revocation: {refused.status_code}"] += 1
             for _attempt in range(SIGN_INS):
                 try:
-                    await sign_in(self.app, browser, _silently, who=self.who)
+                    await sign_in(self.app, browser, silently, who=self.who)
                 except WalkFailed as failed:
                     # Oura may fail in the middle of it; the page that says so is a 502, and a person tries again.
                     upstream = str(failed).endswith("/callback/oura/ with status 502.")
@@ -193,7 +194,7 @@ async def sign_in_all(
         which = number // 2 % len(questions)
         async with places, httpx2.AsyncClient(trust_env=False, timeout=LIMIT_S, headers=_from(number)) as browser:
             own = replace(app, http=httpx2.AsyncClient(trust_env=False, timeout=LIMIT_S, headers=_from(number)))
-            await sign_in(own, browser, _silently, who=who)
+            await sign_in(own, browser, silently, who=who)
         return Client(own, who, questions[which], expected[who, which], ports, number, leaving)
 
     return list(await asyncio.gather(*(one(number) for number in range(clients))))
@@ -202,7 +203,3 @@ async def sign_in_all(
 def _from(number: int) -> dict[str, str]:
     """Return the address of a client, as a proxy on loopback would name it."""
     return {"x-forwarded-for": f"198.51.{100 + number // 250}.{1 + number % 250}"}
-
-
-def _silently(_line: str) -> None:
-    """Say nothing."""

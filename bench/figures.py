@@ -1,8 +1,6 @@
 """One figure of the report, and how several measurements become one."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +34,3 @@ def at_most(name: str, value: float, bound: float, details: str, unit: str = "x"
 def said(name: str, value: float, details: str, unit: str = "x") -> Figure:
     """Make a figure without an aim."""
     return Figure(name, value, unit, "", None, details)
-
-
-def middle(values: Sequence[float]) -> float:
-    """Return the median."""
-    return median(values)

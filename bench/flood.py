@@ -23,7 +23,7 @@ from bench.connector import slow_oura, vitals
 from bench.figures import Figure, at_least, at_most, said
 from bench.rate import answer
 from bench.redis import Redis, redis
-from bench.running import Child
+from bench.running import Child, silently
 
 MANY = 100_000
 _AT_ONCE = 16
@@ -123,8 +123,8 @@ async def _someone_new(ours: Child, *, address: str = "203.0.113.200") -> App:
         httpx2.AsyncClient(trust_env=False, timeout=30, headers=headers) as http,
         httpx2.AsyncClient(trust_env=False, timeout=30, headers=headers) as browser,
     ):
-        app = await discover(http, f"{ours.url}/mcp", _silently)
-        await sign_in(app, browser, _silently)
+        app = await discover(http, f"{ours.url}/mcp", silently)
+        await sign_in(app, browser, silently)
         return app
 
 
@@ -150,7 +150,3 @@ def _size_mb(data: Path, store: Redis | None) -> float:
 
 def _at(ordered: list[float], share: float) -> float:
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
-
-
-def _silently(_line: str) -> None:
-    """Say nothing."""

@@ -21,7 +21,7 @@ from bench.connector import vitals
 from bench.crowd import Question, Tally, sign_in_all
 from bench.figures import Figure, at_most, said
 from bench.redis import redis
-from bench.running import Child, child, free_port
+from bench.running import Child, child, free_port, silently
 
 CLIENTS = 200
 LOAD_S, SOAK_S = 60.0, 600.0
@@ -79,10 +79,10 @@ def _measure(folder: Path, seconds: float) -> Iterator[Figure]:
 
 async def _crowd(oura: Child, processes: Sequence[Child], seconds: float) -> tuple[Tally, list[list[float]]]:
     async with httpx2.AsyncClient(trust_env=False, timeout=60) as http:
-        app = await discover(http, f"{processes[0].url}/mcp", _silently)
+        app = await discover(http, f"{processes[0].url}/mcp", silently)
         expected = {}
         for who in ("owner", "stranger"):
-            await sign_in(app, http, _silently, who=who)
+            await sign_in(app, http, silently, who=who)
             http.cookies.clear()
             for number, (tool, arguments) in enumerate(QUESTIONS):
                 expected[who, number] = (await app.ask(tool, **arguments))["data"]
@@ -154,7 +154,3 @@ def _figures(tally: Tally, memory: list[list[float]], seconds: float, log: str) 
     yield at_most("…, memory gained over the second half", max(growth), GROWTH_MB, f"at the end {later[-1]} MB", "MB")
     for words, n in tally.notes.most_common(6):
         yield said("…, named error", n, words, "")
-
-
-def _silently(_line: str) -> None:
-    """Say nothing."""

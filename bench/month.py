@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
+from statistics import median
 from zoneinfo import ZoneInfo
 
 import anyio
@@ -20,7 +21,7 @@ from app.sources.pages import Page
 from app.sources.question import Terms
 from app.sources.windows import Window
 from bench.connector import slow_oura
-from bench.figures import Figure, at_least, at_most, middle, said
+from bench.figures import Figure, at_least, at_most, said
 from bench.slow_oura import LATENCY_S
 
 MONTH = DateRange(date(2026, 10, 1), date(2026, 10, 31), ZoneInfo("Europe/Berlin"))
@@ -99,14 +100,14 @@ async def _measure(url: str, rounds: int) -> list[Figure]:
     return [
         at_least(
             "month of heart rate, faster than page by page",
-            middle(speedups),
+            median(speedups),
             8,
             f"{slow.pages} pages {slow_s:.2f} s, side by side {fast_s:.2f} s, {min(speedups):.2f} to "
             f"{max(speedups):.2f}; {slow.pages} pages, eight at once, are {rounds_least} rounds: "
             f"{slow.pages / rounds_least:.1f} is the most there can be",
         ),
-        at_most("month of heart rate, time per longest chain", middle(chains), 1.3, f"chain of {fast.chain}"),
-        at_most("month of heart rate, requests per page", middle(requests), 1.25, f"{fast.pages} requests"),
+        at_most("month of heart rate, time per longest chain", median(chains), 1.3, f"chain of {fast.chain}"),
+        at_most("month of heart rate, requests per page", median(requests), 1.25, f"{fast.pages} requests"),
         at_most("month of heart rate, requests at once", fast.most_at_once, 8, "most seen", unit=""),
         said("month of heart rate, one page", single_s * 1000, f"{LATENCY_S * 1000:.0f} ms of it waiting", unit="ms"),
     ]

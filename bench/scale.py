@@ -4,16 +4,17 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
 
 import anyio
 import httpx2
 
 from app.demo.walk import App, discover, sign_in
 from bench.connector import connected, vitals
-from bench.figures import Figure, at_least, at_most, middle, said
+from bench.figures import Figure, at_least, at_most, said
 from bench.rate import ERAS, call, requests_per_s
 from bench.redis import Redis, redis
-from bench.running import Child, child, free_port
+from bench.running import Child, child, free_port, silently
 
 SECONDS, CONNECTIONS = 3.0, 32
 GRANTS, CALLS = 60, 200
@@ -48,9 +49,9 @@ def _rates(processes: Sequence[Child], app: App, rounds: int) -> Iterator[Figure
         ratios.append(both / alone)
         rates.append((alone, both))
         costs.append((alone_s / alone, both_s / both))
-    (alone, both), (alone_s, both_s) = ([middle(each) for each in zip(*seen, strict=True)] for seen in (rates, costs))
+    (alone, both), (alone_s, both_s) = ([median(each) for each in zip(*seen, strict=True)] for seen in (rates, costs))
     details = f"{both:.0f} against {alone:.0f} calls/s, {min(ratios):.2f} to {max(ratios):.2f}, {rounds} rounds"
-    yield at_least("two processes on one Redis, calls/s of one", middle(ratios), 1.7, details)
+    yield at_least("two processes on one Redis, calls/s of one", median(ratios), 1.7, details)
     details = f"{both_s * 1000:.2f} against {alone_s * 1000:.2f} ms of processor time a call"
     yield at_least("…, as processor time says for processors of their own", 2 * alone_s / both_s, 1.7, details)
 
@@ -97,12 +98,12 @@ async def _size(store: Redis, process: Child) -> list[Figure]:
     """Measure what an owner, one more app with a sign-in of its own, and a refresh take in Redis."""
     owner = sum(store.bytes_of(f"vitals:record:{kind}:*") for kind in ("conn", "pin", "intent"))
     async with httpx2.AsyncClient(trust_env=False, timeout=60) as http:
-        app = await discover(http, f"{process.url}/mcp", _silently)
-        await sign_in(app, http, _silently)
+        app = await discover(http, f"{process.url}/mcp", silently)
+        await sign_in(app, http, silently)
         before = store.used_bytes()
         for _ in range(GRANTS):
             http.cookies.clear()
-            await sign_in(app, http, _silently)
+            await sign_in(app, http, silently)
         app_bytes = (store.used_bytes() - before) / GRANTS
         before = store.used_bytes()
         for _ in range(GRANTS):
@@ -118,7 +119,3 @@ async def _size(store: Redis, process: Child) -> list[Figure]:
 def _wire(app: App, tool: str) -> bytes:
     host = httpx2.URL(app.mcp_url).netloc.decode()
     return call(host, era=ERAS[0], tool=tool, token=app.access_token)
-
-
-def _silently(_line: str) -> None:
-    """Say nothing."""

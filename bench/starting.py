@@ -3,9 +3,10 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 from bench.connector import vitals
-from bench.figures import Figure, at_most, middle
+from bench.figures import Figure, at_most
 from bench.running import child, free_port
 
 _SETTLE_S = 1.0
@@ -18,7 +19,7 @@ def measure(folder: Path, rounds: int) -> Iterator[Figure]:
         here = folder / str(number)
         here.mkdir()
         port = free_port()
-        with child("-m", "bench.bare", str(port), "json", port=port, env={}, folder=here) as bare:
+        with child("-m", "bench.bare", str(port), port=port, env={}, folder=here) as bare:
             bare_cpu_s = bare.cpu_s()
             time.sleep(_SETTLE_S)
             bare_mb = bare.rss_mb()
@@ -31,10 +32,10 @@ def measure(folder: Path, rounds: int) -> Iterator[Figure]:
         starts.append(ours.started_in_s / bare.started_in_s)
         sizes.append(ours_mb / bare_mb)
         seen.append((ours.started_in_s, bare.started_in_s, ours_mb, bare_mb, ours_cpu_s, bare_cpu_s))
-    ours_s, bare_s, ours_mb, bare_mb, ours_cpu_s, bare_cpu_s = (middle(each) for each in zip(*seen, strict=True))
+    ours_s, bare_s, ours_mb, bare_mb, ours_cpu_s, bare_cpu_s = (median(each) for each in zip(*seen, strict=True))
     details = (
         f"{ours_s:.2f} s against {bare_s:.2f} s, {rounds} rounds, {min(starts):.2f} to {max(starts):.2f}; "
         f"{ours_cpu_s:.2f} s against {bare_cpu_s:.2f} s of processor: {ours_cpu_s / bare_cpu_s:.2f}"
     )
-    yield at_most("start to first /healthz", middle(starts), 1.3, details)
-    yield at_most("resident memory, idle", middle(sizes), 1.3, f"{ours_mb:.0f} MB against {bare_mb:.0f} MB")
+    yield at_most("start to first /healthz", median(starts), 1.3, details)
+    yield at_most("resident memory, idle", median(sizes), 1.3, f"{ours_mb:.0f} MB against {bare_mb:.0f} MB")

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import anyio
@@ -10,7 +11,7 @@ import httpx2
 
 from app.demo.walk import App
 from bench.connector import connected, slow_oura, vitals
-from bench.figures import Figure, at_most, middle, said
+from bench.figures import Figure, at_most, said
 from bench.running import Child
 from bench.slow_oura import LATENCY_S
 
@@ -35,19 +36,19 @@ def measure(folder: Path, rounds: int) -> Iterator[Figure]:
             samples = int(seen["samples"])
     yield at_most(
         "year of heart rate per hour, memory grown",
-        middle(growths),
+        median(growths),
         60,
         f"{samples:,} samples, {min(growths):.0f} to {max(growths):.0f}, at its highest",
         unit="MB",
     )
     yield at_most(
         "year of heart rate per hour, loop blocked at most",
-        middle(lates),
+        median(lates),
         50,
-        f"{min(lates):.0f} to {max(lates):.0f}; idle before: {middle(idles):.0f}",
+        f"{min(lates):.0f} to {max(lates):.0f}; idle before: {median(idles):.0f}",
         unit="ms",
     )
-    yield said("year of heart rate per hour", middle(times), "from question to answer", unit="s")
+    yield said("year of heart rate per hour", median(times), "from question to answer", unit="s")
 
 
 async def _measure(ours: Child, app: App) -> dict[str, float]:

@@ -3,7 +3,6 @@
 Does not invent measurements; `plan` and the modules after it do.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
@@ -131,9 +130,3 @@ class Whereabouts:
     def local(self, instant_s: float) -> datetime:
         """Return an instant as the wearer's clock showed it, with that moment's offset."""
         return datetime.fromtimestamp(instant_s, self.zone(self.day_of(instant_s)))
-
-
-def days_between(first: date, last: date) -> Iterator[date]:
-    """Yield every day of an inclusive range."""
-    for ordinal in range(first.toordinal(), last.toordinal() + 1):
-        yield date.fromordinal(ordinal)

@@ -9,6 +9,7 @@ from tests.requirement_tables.places import (
     ISSUING,
     MCP,
     NO_TRACE,
+    OWNERS,
     REFRESH,
     REVOKE,
     TOKEN,
@@ -18,7 +19,6 @@ from tests.requirement_tables.places import (
 
 _WRONG_CODE = TOKEN + "test_a_wrong_attempt_is_refused_and_does_not_spend_the_code"
 _METHOD = AUTHENTICATION + "test_a_client_authenticates_by_the_method_it_registered"
-_OWNERS = "tests/attacks/test_owners.py::"
 
 
 def _line(part: str, what: str, *tests: str) -> Line:
@@ -94,7 +94,7 @@ SERVED = (
         "Resource",
         "people at once do not cross",
         ADVISORIES_MCP + "test_cve_2026_25536_ghsa_345p_7cg4_v4c7_fifty_at_once_with_one_id_get_each_their_own",
-        _OWNERS + "test_of_two_owners_each_gets_their_own_data_and_sees_their_own_apps",
+        OWNERS + "test_of_two_owners_each_gets_their_own_data_and_sees_their_own_apps",
     ),
     _line(
         "Resource",
