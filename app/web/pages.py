@@ -46,7 +46,7 @@ _WORDS = {
     ),
     405: (
         "Not that way",
-        "This address is none to open: it takes what a button on one of the pages here sends. Nothing was done. Open "
+        "This address is not a page to open: it takes what a button on one of the pages sends. Nothing was done. Open "
         "the page anew and press the button there.",
     ),
     413: (
@@ -81,7 +81,7 @@ _SEAL_BROKEN = "The stored sign-in cannot be opened"
 _TOO_MANY = "Please wait a little"
 _FAILURE = (
     "Something broke here",
-    "The fault is ours, not yours. Nothing was changed by it. Try again, and look into the server's log.",
+    "The fault is ours, not yours. Try again; if it stays, whoever runs this server finds the reason in its log.",
 )
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from app.authserver.owner.areas import AREAS, unlocked_by
 from app.authserver.owner.consent import destination, plain_name
 from tests.signin.stage import PUBLIC_URL, REDIRECT, Stage, answer, form, request_in, staged
 from tests.signin.test_consent import MARKUP
@@ -72,3 +73,12 @@ async def test_in_the_sandbox_a_yes_gives_the_app_its_code_at_once(tmp_path: Pat
     assert told["code"]
     assert (told["state"], told["iss"]) == ("app-state", PUBLIC_URL)
     assert callback.status_code == 404
+
+
+def test_no_area_is_said_to_be_allowed_by_one_scope_and_withheld_with_another() -> None:
+    """Else `/connections` names it in both of its lists, and nobody knows which is true."""
+    unlocking = [scope for area in AREAS for scope in area.scopes]
+    named = [area.name for area in AREAS for _ in area.scopes]
+
+    assert len(named) == len(set(named))
+    assert all(unlocked_by(scope) for scope in unlocking)

@@ -50,7 +50,7 @@ async def test_an_owner_signs_in_without_an_app_and_sees_the_connection(stage: S
     assert "Europe/Helsinki" in page.text
     assert "<code>heartrate</code> Heart rate" in page.text
     assert "Not allowed" in page.text
-    assert "<code>stress</code> Stress and resilience" in page.text
+    assert "<code>stress</code> Resilience" in page.text
     assert "No app is connected" in page.text
 
 
