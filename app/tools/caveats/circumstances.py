@@ -177,6 +177,7 @@ def told(
     days: DateRange,
     *,
     counted_by: ZoneInfo | None = None,
+    guessed: bool = False,
 ) -> tuple[Answer, tuple[str, ...]]:
     """Return `offsets` and `ring_changes`, as far as there is something to say, and notes about them.
 
@@ -186,6 +187,7 @@ def told(
         found: What was asked beside it.
         days: Which, in the zone proper.
         counted_by: To whose days samples are counted, if that is another.
+        guessed: Whether nobody said what the zone proper is.
     """
     said: Answer = {}
     notes: list[str] = []
@@ -193,7 +195,7 @@ def told(
     if runs:
         said["offsets"] = [{"offset": run.offset, "from": str(run.first), "to": str(run.last)} for run in runs]
         notes.append(
-            _journey(collection, days.zone, counted_by or days.zone)
+            _journey(collection, days.zone, counted_by or days.zone, guessed=guessed)
             if away
             else f"Clocks changed in {days.zone.key}: see offsets."
         )
@@ -203,7 +205,7 @@ def told(
     return said, tuple(notes)
 
 
-def _journey(collection: Collection, zone: ZoneInfo, counted_by: ZoneInfo) -> str:
+def _journey(collection: Collection, zone: ZoneInfo, counted_by: ZoneInfo, *, guessed: bool) -> str:
     days = "Each time keeps its own offset; start and end of one record may have different ones."
     if collection.dense:
         days = (
@@ -211,6 +213,8 @@ def _journey(collection: Collection, zone: ZoneInfo, counted_by: ZoneInfo) -> st
             if counted_by is zone
             else f"All days here run by the owner's clock of now, {counted_by.key}."
         )
+    if guessed:
+        return f"The owner's time zone is not known, but the clock they lived by is: see offsets. {days}"
     return f"On some days the owner's clock was not that of {zone.key}, as on a journey: see offsets. {days}"
 
 

@@ -62,6 +62,13 @@ def by_clock(place: Here, now_s: float, known: Iterable[datetime], *, nameable: 
     if clock is place.zone:
         return place
     there, here = now.astimezone(clock), now.astimezone(place.zone)
+    if place.guessed:
+        note = (
+            f"The owner's time zone is not known, so days, today and last night go by the offset of their newest "
+            f"night, {clock.key}, where it is {there:%Y-%m-%d %H:%M}."
+            f"{' timezone would name a zone; so does TIMEZONE on the server.' if nameable else ''}"
+        )
+        return replace(place, zone=clock, today=there.date(), clock=clock, notes=(note,))
     note = (
         f"The owner's newest night carries {clock.key}, not the offset of {place.zone.key}, as on a journey: today, "
         f"now and last night are by that clock, where it is {there:%Y-%m-%d %H:%M} (in {place.zone.key} "

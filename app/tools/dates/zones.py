@@ -9,8 +9,8 @@ from app.tools.calling import Call
 from app.tools.dates.spans import days_anywhere, today, zone_named
 
 _UNKNOWN = (
-    "The owner's time zone is not known, so days are in UTC and may be off by one near midnight. "
-    "Name it with timezone, or set TIMEZONE on the server."
+    "The owner's time zone is not known, so today and the days of samples are in UTC and may be off by one near "
+    "midnight. Name it with timezone, or set TIMEZONE on the server."
 )
 
 
@@ -36,6 +36,7 @@ class Here:
     earliest: date  # that it may be by the owner's own clock, wherever they are
     latest: date
     notes: tuple[str, ...] = ()
+    guessed: bool = False  # nobody said which zone it is, so UTC stands for it, and being elsewhere is no journey
     named: bool = False  # the question itself named the zone, so no other clock counts
     clock: ZoneInfo | None = None  # the owner's own, as on a journey; None: as far as is known, the zone's
     away_from: ZoneInfo | None = None  # the zone proper, where samples are counted to the days of the clock instead
@@ -65,8 +66,9 @@ async def here(call: Call, source: Source, asked: str | None) -> Here:
 def at(call: Call, zone: ZoneInfo | None) -> Here:
     """Say what day it is in a zone that was decided on; None: UTC, and a note."""
     notes = () if zone is not None else (_UNKNOWN,)
-    zone = zone or ZoneInfo("UTC")
-    return Here(zone, today(call.service.now(), zone), *days_anywhere(call.service.now()), notes)
+    there = zone or ZoneInfo("UTC")
+    near = days_anywhere(call.service.now())
+    return Here(there, today(call.service.now(), there), *near, notes, guessed=zone is None)
 
 
 def kept(name: object) -> ZoneInfo | None:

@@ -170,6 +170,8 @@ def _journey(found: list[Section], place: Here) -> list[str]:
     }
     if not away:
         return []
+    if place.guessed:
+        return [f"The owner's clock was at {' and '.join(sorted(away))}; heart rate is counted to the day of UTC."]
     return [
         f"The owner's clock was at {' and '.join(sorted(away))}, not that of {place.zone.key}, as on a journey. "
         f"Heart rate is counted to the day of {place.zone.key} all the same."

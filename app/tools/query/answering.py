@@ -165,7 +165,8 @@ def _circumstances(
         return {}, ()
     last = span.end if cut is None else max(span.start, min(cut, span.end))
     days = DateRange(span.start, last, question.here.home)
-    known, notes = told(collection, records, question.beside, days, counted_by=question.here.zone)
+    here = question.here
+    known, notes = told(collection, records, question.beside, days, counted_by=here.zone, guessed=here.guessed)
     reached = span.end if cut is None else cut
     absent = missing(question, records, last=reached)
     nightless = [day for day in question.nightless if day <= reached]

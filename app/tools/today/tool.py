@@ -199,7 +199,7 @@ def _answer(
     nights = [
         one for back in range(days, -1, -1) for one in parts[NIGHT].records.get(place.today - timedelta(back), ())
     ]
-    known, about = told(parts[NIGHT].collection, nights, rings, _back(place, days))
+    known, about = told(parts[NIGHT].collection, nights, rings, _back(place, days), guessed=place.guessed)
     answer |= known
     notes += [*about_rest, *_elsewhere(evidence), *about, *(CONCLUDE[word] for word in writer.words)]
     if NO_RECORD in writer.words:

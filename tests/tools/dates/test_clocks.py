@@ -103,3 +103,51 @@ def test_a_clock_is_that_of_the_nearest_record_and_the_zones_where_there_is_none
     assert [at.astimezone(clocks.at(at)).strftime("%z") for at in (before, after, far, summer)] == [
         "-0400", "-0400", "+0100", "+0200"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"collection": "heartrate", "day": "today", "resolution": "day"},
+        {"collection": "heartrate", "latest": True},
+        {"collection": "sleep", "day": "last night"},
+        {"collection": "sleep", "latest": True},
+    ],
+)
+async def test_where_no_zone_is_known_days_go_by_the_newest_night_and_that_is_no_journey(
+    question: dict[str, object],
+) -> None:
+    answer = await connector(AWAY, zone=None).ask("health_query", **question)
+
+    assert answer["timezone"] == "-04:00"
+    assert (answer["start"], answer["n"]) == ("2026-03-10", 1)
+    (said,) = [note for note in answer["notes"] if "time zone is not known" in note]
+    assert "go by the offset of their newest night, -04:00" in said
+    assert not any("as on a journey" in note or "off by one" in note for note in answer["notes"])
+    assert "offsets" not in answer
+
+
+async def test_where_no_zone_is_known_the_page_and_last_night_go_by_the_newest_night_too() -> None:
+    asked = connector(AWAY, zone=None)
+    asked.chatgpt = True
+
+    today = await asked.ask("health_today", days=1)
+    page = await asked.ask("fetch", id="day:2026-03-10")
+
+    assert (today["today"], today["now"], today["timezone"]) == ("2026-03-10", "2026-03-10T10:00-04:00", "-04:00")
+    assert today["last_night"]["wake_day"] == "2026-03-10"
+    assert not any("as on a journey" in note or "off by one" in note for note in today["notes"])
+    assert "time zone is not known" in page["text"]
+    assert "as on a journey" not in page["text"]
+
+
+async def test_where_no_zone_is_known_days_of_long_ago_run_by_utc_and_say_which_clock_the_owner_had() -> None:
+    answer = await connector(AWAY, zone=None).ask("health_query", collection="heartrate", day="2026-02-10")
+    near = await connector([sleep("2026-02-10", bedtime_start="2026-02-10T00:10:00-04:00")], zone=None).ask(
+        "health_query", collection="heartrate", day="2026-02-10"
+    )
+
+    assert answer["timezone"] == "UTC"
+    assert any("time zone is not known" in note for note in answer["notes"])
+    assert near["offsets"]
+    assert not any("as on a journey" in note for note in near["notes"])
