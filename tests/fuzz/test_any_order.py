@@ -4,9 +4,10 @@ Each uses what is its own and what is the other's; a model says after each step 
 """
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio.from_thread
 import pytest
@@ -43,6 +44,7 @@ class Journeys(RuleBasedStateMachine):
     """See the module."""
 
     world: World
+    happened: ClassVar[Counter[str]] = Counter()  # over all walks
 
     def __init__(self) -> None:
         super().__init__()
@@ -131,11 +133,13 @@ class Journeys(RuleBasedStateMachine):
         fresh = self.world.now - code.made_at < CODE_LIFE_S and code.family is None
         if app == code.app and sound and fresh:
             assert answer.status_code == 200
+            self.happened["redeemed"] += 1
             code.family = Family(app)
             self._hold(answer.json(), code.family)
             return
         assert answer.status_code == 400
         assert "access_token" not in answer.text
+        self.happened["code refused"] += 1
         if app == code.app and sound and code.family is not None and self.world.now - code.made_at < 3600:
             code.family.alive = False  # redeemed twice: one of the two was a thief
 
@@ -163,17 +167,21 @@ class Journeys(RuleBasedStateMachine):
         )
         if app != held.family.app or not held.family.alive:
             assert answer.status_code == 400
+            self.happened["token refused"] += 1
         elif held.successor is None:
             assert answer.status_code == 200
+            self.happened["refreshed"] += 1
             held.successor = self._hold(answer.json(), held.family)
             held.rotated_at, held.access = self.world.now, self.world.access[-1]
         elif self.world.now - (held.rotated_at or 0) <= GRACE_S and held.successor.successor is None:
             assert answer.json()["refresh_token"] == held.successor.value, "the same answer again"
+            self.happened["answered again"] += 1
             assert held.access is not None
             if not held.access.revoked:
                 held.access.expires_at = self.world.now + ACCESS_LIFE_S
         else:
             assert answer.status_code == 400
+            self.happened["family ended"] += 1
             held.family.alive = False
 
     @precondition(lambda self: self.world.refresh)
@@ -267,4 +275,9 @@ def test_each_thing_that_can_happen_happens_as_the_model_says() -> None:
 
 @pytest.mark.timeout(120 * TIMES)
 def test_whoever_does_what_in_whatever_order_only_the_approved_app_holds_live_tokens() -> None:
+    Journeys.happened.clear()
+
     run_state_machine_as_test(Journeys, settings=examples(30, steps=STEPS))
+
+    for what in ("redeemed", "code refused", "refreshed", "token refused", "answered again", "family ended"):
+        assert Journeys.happened[what], f"no walk came so far: {what}"
