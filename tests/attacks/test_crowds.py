@@ -3,7 +3,6 @@
 import resource
 import socket
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -22,7 +21,7 @@ from app.demo.walk import App
 from app.serving import configuration
 from app.web.crowd import Crowd
 from app.web.heads import BoundedHeads
-from tests.processes import Oura, Process, app_at, free_port, process_pause, simulated_oura, vitals
+from tests.processes import Oura, Process, app_at, free_port, simulated_oura, until, vitals
 from tests.system.apps import ask_once, signed_in, until_held
 
 pytestmark = [
@@ -195,19 +194,12 @@ def serving(app: Starlette, *, places: int) -> Iterator[tuple[uvicorn.Server, st
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    until(lambda: server.started)
+    anyio.run(until, lambda: server.started)
     try:
         yield server, f"http://127.0.0.1:{config.port}"
     finally:
         server.should_exit = server.force_exit = True
         thread.join(10)
-
-
-def until(happened: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 20
-    while not happened():
-        assert time.monotonic() < deadline, "it never happened"
-        process_pause()
 
 
 async def in_one_piece(_: Request) -> Response:
@@ -225,11 +217,11 @@ def test_an_answer_that_is_not_taken_keeps_no_place(answer: Callable[[Request], 
         for _ in range(2):
             stranger = opened.enter_context(dial_port(url, 4_096))
             stranger.sendall(b"GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
-        until(lambda: sum(bool(each.transport.get_write_buffer_size()) for each in connections(server)) == 2)
+        anyio.run(until, lambda: sum(bool(each.transport.get_write_buffer_size()) for each in connections(server)) == 2)
         honest = opened.enter_context(dial_port(url))
         honest.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         answered = whole_answer(honest)
-        until(lambda: len(connections(server)) <= 1)
+        anyio.run(until, lambda: len(connections(server)) <= 1)
 
     assert answered.endswith(b"short")
 

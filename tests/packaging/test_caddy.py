@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import shutil
-import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import IO
 import pytest
 
 from tests.packaging.tree import ROOT
+from tests.processes import free_port
 
 CADDY = shutil.which("caddy") or ""
 pytestmark = [pytest.mark.process, pytest.mark.skipif(not CADDY, reason="caddy is not installed")]
@@ -94,12 +94,6 @@ def _until(lines: IO[str], wanted: str) -> None:
         if wanted in line:
             return
     raise AssertionError("".join(seen))
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
-        return port
 
 
 @pytest.fixture

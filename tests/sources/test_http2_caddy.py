@@ -17,7 +17,8 @@ from app.sources.oura.catalog import COLLECTIONS
 from app.sources.oura.client import OuraClient
 from app.sources.outgoing import outgoing
 from app.sources.question import Terms
-from tests.packaging.test_caddy import CADDY, caddy, free_port
+from tests.packaging.test_caddy import CADDY, caddy
+from tests.processes import free_port
 from tests.sources.certificates import Pair, pair
 from tests.sources.fakes import ADA, days
 from tests.sources.test_source import NOW, OneToken

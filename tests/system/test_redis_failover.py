@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from app.demo.walk import App
 from app.store.redis import RedisStore
 from tests.app_under_test import Clock, Vitals, running_app
-from tests.processes import process_pause
+from tests.processes import until
 from tests.redis_server import RedisServer, start_redis
 from tests.system.asking import ask, hear, outage_lines
 
@@ -62,16 +62,6 @@ async def _pass_on(source: anyio.abc.SocketStream, sink: anyio.abc.SocketStream,
         async for part in source:
             await sink.send(part)
     end()
-
-
-async def until(look: Callable[[], object], *, is_: object) -> None:
-    """Return when another process is as far; there is no event to wait for across processes."""
-    with anyio.fail_after(30):
-        while True:
-            found = look()
-            if (await found if hasattr(found, "__await__") else found) == is_:
-                return
-            await anyio.to_thread.run_sync(process_pause)
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ import asyncio
 import signal
 import socket
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import anyio
 import pytest
 
-from tests.processes import Oura, Process, free_port, process_pause, simulated_oura, vitals
+from app.demo.walk import App
+from tests.processes import Oura, Process, free_port, simulated_oura, until, vitals
 from tests.system.apps import app_through, ask_once, signed_in, until_held
 from tests.system.conftest import Backend
 from tests.system.steady import Steady, ask_steadily
@@ -19,12 +19,6 @@ pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
 
 PLATFORM_S = 10  # docker stop kills after so long unless told otherwise
 DAY = {"collection": "daily_activity", "day": "2026-03-10"}
-
-
-async def until(happened: Callable[[], bool]) -> None:
-    with anyio.fail_after(30):
-        while not happened():
-            await anyio.to_thread.run_sync(process_pause)
 
 
 def listens(port: int) -> bool:
@@ -36,6 +30,21 @@ def ended(process: Process, signalled_at: float) -> float:
     """Wait for the end, which must be a good one; return how long it took."""
     assert process.popen.wait(60) == 0
     return time.monotonic() - signalled_at
+
+
+async def stop_while_oura_hangs(oura: Oura, process: Process, app: App) -> tuple[list[str], float]:
+    """Let the app ask, and tell the process to stop while Oura holds its answer back; return what is said, and when."""
+    said: list[str] = []
+
+    async def ask() -> None:
+        said.append(await ask_once(process, app))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask)
+        await until_held(oura)
+        process.popen.send_signal(signal.SIGTERM)
+        told_at = time.monotonic()
+    return said, told_at
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -96,20 +105,7 @@ def test_told_to_stop_while_oura_hangs_it_answers_ends_in_time_and_tells_the_own
             oura.simulator.expire_access_tokens()
             oura.simulator.faults.add("hold", "/oauth/*")
 
-            async def stop_while_oura_hangs() -> tuple[list[str], float]:
-                said: list[str] = []
-
-                async def ask() -> None:
-                    said.append(await ask_once(process, app))
-
-                async with anyio.create_task_group() as group:
-                    group.start_soon(ask)
-                    await until_held(oura)
-                    process.popen.send_signal(signal.SIGTERM)
-                    told_at = time.monotonic()
-                return said, told_at
-
-            said, told_at = anyio.run(stop_while_oura_hangs)
+            said, told_at = anyio.run(stop_while_oura_hangs, oura, process, app)
             assert ended(process, told_at) < PLATFORM_S
             assert '"stopped"' in process.logged()
         oura.simulator.faults.clear()
@@ -121,7 +117,7 @@ def test_told_to_stop_while_oura_hangs_it_answers_ends_in_time_and_tells_the_own
         assert "interrupted" in first  # the simulated Oura had spent the token
         assert "interrupted" not in second
         assert "sign in again" in second
-        assert refreshes(oura) == 2
+        assert oura.simulator.counts.refreshes == 2
 
 
 def test_told_to_stop_while_a_question_hangs_at_oura_it_answers_that_it_is_restarted(
@@ -133,26 +129,9 @@ def test_told_to_stop_while_a_question_hangs_at_oura_it_answers_that_it_is_resta
             app = anyio.run(signed_in, process)
             oura.simulator.faults.add("hold", "/v2/*", times=None)
 
-            async def stop_while_oura_hangs() -> tuple[list[str], float]:
-                said: list[str] = []
-
-                async def ask() -> None:
-                    said.append(await ask_once(process, app))
-
-                async with anyio.create_task_group() as group:
-                    group.start_soon(ask)
-                    await until_held(oura)
-                    process.popen.send_signal(signal.SIGTERM)
-                    told_at = time.monotonic()
-                return said, told_at
-
-            said, told_at = anyio.run(stop_while_oura_hangs)
+            said, told_at = anyio.run(stop_while_oura_hangs, oura, process, app)
             assert ended(process, told_at) < PLATFORM_S
             oura.simulator.faults.clear()
 
         assert len(said) == 1
         assert "This server is being restarted, and nothing had come yet. Ask again in a minute." in said[0]
-
-
-def refreshes(oura: Oura) -> int:
-    return oura.simulator.counts.refreshes
