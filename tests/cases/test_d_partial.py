@@ -130,7 +130,7 @@ async def test_the_page_of_a_day_says_what_of_it_is_not_whole(tmp_path: Path) ->
         "oura.heartrate": "newest sample 10:00",
     }
     assert "\n## Not whole\n" in partly["text"]
-    assert "do not compare what is named here" in partly["text"]
+    assert "What is named here is not whole" in partly["text"]
     assert "- newest sample 10:00: oura.daily_stress, oura.heartrate\n" in partly["text"]
     assert len(asked) == 1
     assert "Not whole" not in whole["text"]
@@ -262,7 +262,10 @@ async def test_health_today_says_that_today_is_not_over_and_which_day_was_synced
         whole = await told(app, "health_today", days=2)
 
     assert partly["partial"] == {"2026-07-09": "newest sample 10:00"}
-    assert sum("add nothing up" in note for note in partly["notes"]) == 1
+    (said,) = [note for note in partly["notes"] if "under partial" in note]
+    assert "naps after the newest sample may be missing" in said
+    assert "do not compare" not in said  # the night of that day, and its scores, are whole
+    assert partly["days"][-1]["sleep"]["main"]
     assert "partial" not in whole
     assert any(note.startswith("Today is not over") for note in whole["notes"])
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from app.sources.base import Collection, DateKind
-from app.sources.oura.fields import ID, contributors, digits, measured, samples, score, time, word
+from app.sources.oura.fields import ID, RESTING, contributors, digits, measured, samples, score, time, word
 
 DAILY_ACTIVITY: Final = Collection(
     source="oura",
@@ -72,6 +72,7 @@ DAILY_ACTIVITY: Final = Collection(
         "Contributors are scores from 1 to 100, not minutes or counts; the times are in seconds.",
         "Nothing is counted with the ring off: steps, calories and times are too low where non_wear_time is not 0, "
         "and where it is 86400 (all day) a 0 means not measured.",
+        RESTING,
     ),
 )
 

@@ -6,6 +6,7 @@ from app.sources.base import Collection, DateKind
 from app.sources.oura.fields import (
     ID,
     READINESS_CONTRIBUTORS,
+    RESTING,
     code,
     contributors,
     digits,
@@ -160,7 +161,7 @@ DAILY_READINESS: Final = Collection(
     stamp_fields=("timestamp",),
     margin_days=2,
     value_field="score",
-    notes=(_WAKE, _PARTS),
+    notes=(_WAKE, _PARTS, RESTING),
     recent_notes=(_REVISED, _LATE),
 )
 

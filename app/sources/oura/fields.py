@@ -64,6 +64,8 @@ IN_UTC = (
 )
 
 ID = code("id", "tells this record from others")
+RESTING = "In rest mode it is not scored as usual; rest_mode_period has when it was on."
+
 READINESS_CONTRIBUTORS = (
     ("activity_balance", "how recent activity compares with the longer run"),
     ("body_temperature", "how near the night's skin temperature was to the usual one"),

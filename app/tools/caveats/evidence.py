@@ -26,6 +26,7 @@ INCOMPLETE: Final = "incomplete"  # the source could not be read to the end
 NOT_READ: Final = "not_read"  # nothing of it could be read, so nothing is known
 NOT_LOOKED_UP: Final = "not_looked_up"  # too long ago to look for a reason
 
+RECENT: Final = timedelta(days=2)  # what is older changes no more, and was synced long ago
 COMPUTED_BY: Final = timedelta(days=1)  # what is not computed by then has hardly been waiting for the owner to sync
 UNWORN_S: Final = 20 * 3600  # of a day: four hours are left at most
 _DAY: Final = timedelta(days=1)

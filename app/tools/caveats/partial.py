@@ -13,9 +13,12 @@ from app.sources.base import Collection, DateRange, Record
 from app.tools.caveats.absence import stretches
 from app.tools.records.placing import day_of, stamp
 
+_WHY: Final = "not over, not recorded or synced to the end, or made shorter or longer by a journey"
 PARTIAL: Final = (
-    "The days under partial are not whole (not over, not recorded or synced to their end, or made shorter or longer by "
-    "a journey): do not compare them with other days, and add nothing up with them."
+    f"The days under partial are not whole ({_WHY}): do not compare them with other days, and add nothing up with them."
+)
+PARTIAL_ON_PAGE: Final = (
+    f"What is named here is not whole ({_WHY}): do not compare it with other days, and add nothing up with it."
 )
 NOT_OVER: Final = "not over yet"
 UNKNOWN: Final = "not known to be whole"
@@ -64,7 +67,7 @@ def partial(
             continue  # a day without a record has its word elsewhere
         if until is not None and newest is not None and day == days.end and newest >= until:
             continue  # what was asked for of it is there
-        said = _by_the_newest_sample(day, days.zone, today, newest)
+        said = by_the_newest_sample(day, days.zone, today, newest)
         if said is None and newest is not None and day < today:
             silent.append(day)
         elif said:
@@ -72,7 +75,7 @@ def partial(
     return found | dict.fromkeys(stretches(silent), "no sample yet")
 
 
-def _by_the_newest_sample(day: date, zone: ZoneInfo, today: date, newest: datetime | None) -> str | None:
+def by_the_newest_sample(day: date, zone: ZoneInfo, today: date, newest: datetime | None) -> str | None:
     """Return how far a day is there; empty: to its end; None: not at all, and it is over."""
     if newest is None:
         return NOT_OVER if day == today else UNKNOWN
@@ -97,11 +100,17 @@ def _by_their_own_times(
         said = [NOT_OVER] if day >= today else []
         if covered_s is not None and (said or not _SHORTEST_S <= covered_s <= _LONGEST_S):
             begun = stamp(record, collection)
-            until = f", until about {begun + timedelta(seconds=covered_s):%H:%M}" if begun else ""
+            until = f", until about {_clocked(begun, covered_s)}" if begun else ""
             said.append(f"{covered_s / 3600:.1f} h recorded{until}")
         if said:
             found[str(day)] = ", ".join(said)
     return found
+
+
+def _clocked(begun: datetime, covered_s: float) -> str:
+    """Write until when a record reaches: an hour of its day, else the whole instant; a long day ends on the next."""
+    until = begun + timedelta(seconds=covered_s)
+    return f"{until:%H:%M}" if until.date() == begun.date() else until.isoformat(timespec="minutes")
 
 
 def recorded_s(record: Mapping[str, object], collection: Collection) -> float | None:

@@ -11,7 +11,7 @@ from app.sources.base import Collection, DateKind, DateRange, Progress, Source
 from app.tools.calling import Call
 from app.tools.caveats.absence import ENTERED, OCCASIONAL, unread
 from app.tools.caveats.circumstances import SAMPLES, newest_sample, without_score
-from app.tools.caveats.evidence import IN_FUTURE, INCOMPLETE, NO_NIGHT, NO_RECORD, refused
+from app.tools.caveats.evidence import IN_FUTURE, INCOMPLETE, NO_NIGHT, NO_RECORD, RECENT, refused
 from app.tools.caveats.inquiry import Known, gather
 from app.tools.caveats.partial import partial
 from app.tools.dates.clocks import stamps
@@ -79,7 +79,8 @@ def _with_how_far(
     """Return the section with how far its day is there, if it is not whole."""
     if section.text is None or source.synthetic:
         return section
-    found = partial(collection, section.records, DateRange(day, day, place.zone), today=place.today, newest=newest)
+    zone = place.zone if collection.dense else place.own  # like today itself, and what it is compared with
+    found = partial(collection, section.records, DateRange(day, day, zone), today=place.today, newest=newest)
     return replace(section, partial=next(iter(found.values()), None))
 
 
@@ -156,4 +157,5 @@ async def _section(
         None if fetched.complete else INCOMPLETE,
         lacks=lacks,
         records=fetched.records,
+        recent=collection.recent_notes if day >= place.today - RECENT else (),
     )

@@ -13,16 +13,13 @@ from datetime import date
 from app.sources.base import Collection, Kind, Record
 from app.tools.caveats.absence import CONCLUDE, ENTERED
 from app.tools.caveats.circumstances import OFF, unworn
+from app.tools.caveats.partial import PARTIAL_ON_PAGE
 from app.tools.records.buckets import BY_TIME
 from app.tools.records.fields import by_name, leaves
 from app.tools.records.nights import night
 from app.tools.records.shaping import Shape
 
 SLEEP = "sleep"
-_PARTIAL = (
-    "Not over, not recorded or synced to its end, or made shorter or longer by a journey: do not compare what is named "
-    "here with other days, and add nothing up with it."
-)
 _PLAIN = re.compile(r"[\w.:+-]{1,64}")  # anything else is quoted, so that it cannot pass for part of the page
 
 
@@ -37,6 +34,7 @@ class Section:
     lacks: Mapping[str, str] = field(default_factory=dict)  # what its records do not have, and the word for it
     partial: str | None = None  # how far the day is there, if it is not whole
     records: tuple[Record, ...] = ()
+    recent: tuple[str, ...] = ()  # what is to be known of it while it is recent
 
     @property
     def absent(self) -> dict[str, str]:
@@ -47,7 +45,7 @@ class Section:
 
 def page(heading: Sequence[str], found: Sequence[Section]) -> str:
     """Put the sections together, what is missing first."""
-    lines = list(heading)
+    lines = [*heading, *dict.fromkeys(note for section in found if section.text is not None for note in section.recent)]
     if any(section.absent for section in found):
         lines += ["", "## Missing", "Missing is unknown, never zero, and never proof that nothing happened."]
         alike: dict[tuple[str, str | None], list[str]] = {}
@@ -71,7 +69,12 @@ def _not_whole(found: Sequence[Section]) -> list[str]:
             alike.setdefault(section.partial, []).append(section.collection)
     if not alike:
         return []
-    return ["", "## Not whole", _PARTIAL, *(f"- {how_far}: {', '.join(names)}" for how_far, names in alike.items())]
+    return [
+        "",
+        "## Not whole",
+        PARTIAL_ON_PAGE,
+        *(f"- {how_far}: {', '.join(names)}" for how_far, names in alike.items()),
+    ]
 
 
 def section_text(shape: Shape, records: Sequence[Record], day: date, *, whole: bool) -> str:

@@ -8,7 +8,7 @@ from app.errors import BadRequest
 from app.sources.base import Collection, DateRange, Fetched, Record, Source
 from app.tools.caveats.absence import CONCLUDE, empty, gaps, without_record
 from app.tools.caveats.circumstances import OFF, Beside, days_there, told, unworn, without_score
-from app.tools.caveats.evidence import NOT_WORN, Evidence
+from app.tools.caveats.evidence import NOT_WORN, RECENT, Evidence
 from app.tools.caveats.partial import PARTIAL, partial
 from app.tools.dates.owners import SLEEP
 from app.tools.dates.spans import Span
@@ -21,7 +21,6 @@ from app.tools.records.placing import day_of, end_day_of
 from app.tools.records.shaping import Shape
 from app.tools.rendering import Answer, written
 
-RECENT = timedelta(days=2)  # what is older changes no more, and was synced long ago
 LARGE_CHARS = 40_000  # about 10,000 tokens: worth a word to the model
 
 

@@ -34,6 +34,7 @@ class Part:
     older: Mapping[date, Sequence[Record]]  # looked at for their age alone
     fetched: Fetched | None
     failure: VitalsError | None = None
+    age_failure: VitalsError | None = None  # the look for older records alone
     stamps: Sequence[datetime] = ()  # instants with the offsets they were recorded with
 
     def missing(self, days: Sequence[date]) -> list[date]:
@@ -79,6 +80,11 @@ class Writer:
             f"{part.name} ({part.collection.qualified}): {part.failure}"
             for part in parts.values()
             if part.failure is not None
+        ]
+        self.notes += [
+            f"How old the newest {plain_name(part.name)} is could not be read: {part.age_failure}"
+            for part in parts.values()
+            if part.age_failure is not None
         ]
 
     def today(self) -> Answer:

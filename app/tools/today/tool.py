@@ -6,7 +6,7 @@ newest record says how far back the data goes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import anyio
 
@@ -17,9 +17,9 @@ from app.tools.arguments import Given, number, text
 from app.tools.calling import Call, Definition
 from app.tools.caveats.absence import CONCLUDE, unread
 from app.tools.caveats.circumstances import RING_DAYS, Beside, rings_of, told
-from app.tools.caveats.evidence import NO_RECORD, Evidence
+from app.tools.caveats.evidence import NO_RECORD, RECENT, Evidence
 from app.tools.caveats.inquiry import Known, gather
-from app.tools.caveats.partial import PARTIAL
+from app.tools.caveats.partial import by_the_newest_sample
 from app.tools.dates.clocks import stamps
 from app.tools.dates.owners import by_clock
 from app.tools.dates.zones import Here, here
@@ -36,7 +36,6 @@ LOOK_BACK_DAYS = 60  # for the age of the newest record when the days asked for 
 
 DAYS = number("days", "Days before today to give as well.", low=0, high=31, default=7)
 _DAY = timedelta(days=1)
-_LATE = time(23, 30)  # samples may end that early without anything being wrong
 
 TIMEZONE = text("timezone", "IANA zone of the days, or an offset; default the owner's.", example="Europe/Lisbon")
 
@@ -61,6 +60,10 @@ _NEWER_NIGHT = (
 _ONLY_NAPS = "A day without main has no night, only naps or rest: its all_sleep_of_day is not how long that night was."
 _OPEN_APP = "Nights and scores come only after the owner opens the source's app."
 _NOT_OVER = "Today is not over: a nap may still add to all_sleep_of_day."
+_PARTLY = (
+    "The days under partial were not synced to their end: naps after the newest sample may be missing in them, and so "
+    "in their all_sleep_of_day. Their night and scores, where they are there, are as whole as on other days."
+)
 _OLD_NIGHT = "newest_record_age.sleep is the newest night there is; it is not last night, which is missing."
 
 
@@ -115,15 +118,19 @@ async def _ask(
         records = by_day(fetched.records, collection, place.zone)
         known = [at for _, at in stamps(fetched.records, collection)]
         part = Part(name, collection, records, {}, fetched, stamps=known)
-        last = place.today if place.named else place.latest
-        if part.newest(last) is None and fetched.complete:
-            fields = Shape(collection, place.zone, fields=_LEAST[name]).at_source
-            found = await source.fetch(caller, collection, _back(place, LOOK_BACK_DAYS), fields=fields)
-            part = replace(part, older=by_day(found.records, collection, place.zone))
-            known += [at for _, at in stamps(found.records, collection)]
     except VitalsError as failure:
         return Part(name, collection, {}, {}, None, failure)
-    return part
+    if part.newest(place.today if place.named else place.latest) is not None or not fetched.complete:
+        return part
+    fields = Shape(collection, place.zone, fields=_LEAST[name]).at_source
+    try:
+        found = await source.fetch(caller, collection, _back(place, LOOK_BACK_DAYS), fields=fields)
+    except _BEARABLE as failure:
+        return replace(part, age_failure=failure)  # what came is there all the same
+    except VitalsError as failure:
+        return Part(name, collection, {}, {}, None, failure)
+    older = [at for _, at in stamps(found.records, collection)]
+    return replace(part, older=by_day(found.records, collection, place.zone), stamps=[*known, *older])
 
 
 async def _evidence(call: Call, source: Source, place: Here, parts: Mapping[str, Part], days: int) -> Evidence:
@@ -193,7 +200,7 @@ def _answer(
     }
     rested, about_rest = resting.told(place.today - timedelta(days=days), place.today)
     answer |= rested
-    notes = [*place.notes, *((PARTIAL,) if partly else ()), _NOT_OVER, *([_CHOSEN, _SCORES] if writer.units else ())]
+    notes = [*place.notes, *((_PARTLY,) if partly else ()), *_of_today(today), *_of_what_is_there(parts, writer, place)]
     if going_on:
         notes.append(GOING_ON)
     nights = [
@@ -214,6 +221,20 @@ def _answer(
     answer["notes"] = [*notes, *writer.notes]
     answer["days"] = before  # last: it is the longest, and some hosts cut what is long
     return answer
+
+
+def _of_today(today: Answer) -> list[str]:
+    """Say what may still be added to today."""
+    last = today.get(NIGHT)
+    return [_NOT_OVER] if isinstance(last, dict) and "all_sleep_of_day" in last else []
+
+
+def _of_what_is_there(parts: Mapping[str, Part], writer: Writer, place: Here) -> list[str]:
+    """Say how to read it, and what of the last days may still change; of what is late is said where it is missing."""
+    late = parts[NIGHT].collection.recent_notes
+    recent = (part for part in parts.values() if any(day >= place.today - RECENT for day in part.records))
+    changing = dict.fromkeys(note for part in recent for note in part.collection.recent_notes if note not in late)
+    return [*([_CHOSEN, _SCORES] if writer.units else ()), *changing]
 
 
 def _of_the_newest(parts: Mapping[str, Part], today: date) -> list[str]:
@@ -240,7 +261,8 @@ def _partly(evidence: Evidence, days: Sequence[date]) -> dict[str, str]:
     newest = evidence.newest.astimezone(clock) if evidence.newest else None
     if newest is None or newest.date() >= evidence.here.today or newest.date() not in days:
         return {}
-    return {str(newest.date()): f"newest sample {newest:%H:%M}"} if newest.time() < _LATE else {}
+    said = by_the_newest_sample(newest.date(), clock, evidence.here.today, newest)
+    return {str(newest.date()): said} if said else {}
 
 
 def _age(newest: date | None, today: date) -> Answer | None:

@@ -1,9 +1,12 @@
 """`health_today` when one collection is refused for a reason of its own: it is named, and costs the others nothing."""
 
+from typing import Any
+
 import pytest
 
-from app.errors import BadRequest, SourceChanged, SourceUnreachable, VitalsError
-from app.sources.base import Record
+from app.errors import BadRequest, ReconnectRequired, SourceChanged, SourceUnreachable, VitalsError
+from app.identity import Caller
+from app.sources.base import Collection, DateRange, Fetched, Record
 from tests.tools.fakes import Connector, FakeSource, sleep
 
 pytestmark = pytest.mark.anyio
@@ -54,3 +57,60 @@ async def test_a_ring_that_was_changed_between_the_days_is_told(days: int, told:
     changes = [{"day": "2026-03-10", "from": "gen3", "to": "gen4"}] if told else None
     assert answer.get("ring_changes") == changes
     assert any("not the same instrument" in note for note in answer["notes"]) is told
+
+
+class ForgetsThePast(FakeSource):
+    """Answers the first question about sleep, and none after it."""
+
+    refusal: VitalsError = SourceUnreachable("It did not answer.")
+
+    async def fetch(self, caller: Caller, collection: Collection, days: DateRange | None, **more: Any) -> Fetched:
+        if collection.name == "sleep" and any(name == "sleep" for name, *_ in self.asked):
+            raise self.refusal
+        return await super().fetch(caller, collection, days, **more)
+
+
+async def test_a_look_for_older_nights_that_fails_costs_nothing_that_came() -> None:
+    nap = sleep("2026-03-10", "sleep", asleep_s=1200)
+    source = ForgetsThePast({"sleep": [nap], "daily_sleep": [MARK], "daily_readiness": [MARK]})
+
+    answer = await Connector(source).ask("health_today", days=0)
+
+    assert [one["total_sleep_duration"] for one in answer["last_night"]["naps"]] == [1200]
+    assert answer["missing"]["last_night"] != "not_read"
+    assert answer["newest_record_age"]["sleep"] is None
+    assert "How old the newest sleep is could not be read: It did not answer." in answer["notes"]
+
+
+async def test_a_sign_in_that_ends_during_that_look_is_said_as_such() -> None:
+    source = ForgetsThePast({"sleep": [sleep("2026-03-10", "sleep")], "daily_sleep": [MARK]})
+    source.refusal = ReconnectRequired("The sign-in has ended.")
+
+    assert "sign-in has ended" in await Connector(source).refused("health_today", days=0)
+
+
+async def test_scores_of_the_last_days_are_said_to_change_yet_and_older_ones_are_not() -> None:
+    old = {**MARK, "day": "2026-03-01"}
+    asked = Connector(FakeSource({"daily_readiness": [MARK]}), chatgpt=True)
+    before = Connector(FakeSource({"daily_readiness": [old], "sleep": [sleep("2026-03-01")]}), chatgpt=True)
+    change = "Scores may still change for a day or two."
+
+    assert change in (await asked.ask("health_today", days=0))["notes"]
+    assert change in (await asked.ask("fetch", id="day:2026-03-10"))["text"]
+    assert change not in (await before.ask("health_today", days=31))["notes"]
+    assert change not in (await before.ask("fetch", id="day:2026-03-01"))["text"]
+
+
+@pytest.mark.parametrize("collection", ["daily_readiness", "daily_activity"])
+async def test_what_is_not_scored_as_usual_in_rest_mode_points_to_it(collection: str) -> None:
+    answer = await Connector(FakeSource({collection: [MARK]})).ask("health_query", collection=collection)
+
+    assert any("rest_mode_period" in note for note in answer["notes"])
+
+
+async def test_where_today_has_no_sleep_yet_nothing_is_said_of_adding_to_it() -> None:
+    without = await Connector(FakeSource({"daily_sleep": [MARK]})).ask("health_today", days=0)
+    with_night = await Connector(FakeSource({"sleep": [sleep("2026-03-10")]})).ask("health_today", days=0)
+
+    assert not any("may still add" in note for note in without["notes"])
+    assert any(note.startswith("Today is not over") for note in with_night["notes"])
