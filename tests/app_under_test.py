@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 from starlette.applications import Starlette
 
 from app.authserver.clients.cimd import FetchDocument
@@ -138,6 +139,13 @@ async def running_app(
 
 def _silently(_line: str) -> None:
     """Say nothing."""
+
+
+@pytest.fixture
+async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
+    """One with the usual settings, for a test; the conftest of a room takes it in."""
+    async with running_app(tmp_path) as running:
+        yield running
 
 
 def rpc(method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:

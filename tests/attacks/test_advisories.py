@@ -6,7 +6,6 @@ A test is named after the hole; `tests/requirement_tables/advisories.py` lists t
 import base64
 import json
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -48,12 +47,6 @@ class Published:
         if url not in self.documents:
             raise DocumentUnavailable("its server answered 404.")
         return Fetched(json.dumps(self.documents[url]).encode())
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 async def test_cve_2025_4143_no_code_goes_to_an_address_that_was_not_registered(vitals: Vitals) -> None:

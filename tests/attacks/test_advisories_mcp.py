@@ -3,7 +3,6 @@
 A test is named after the hole; `tests/requirement_tables/advisories.py` lists them all.
 """
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
@@ -18,12 +17,6 @@ from tests.packaging.test_constraints import PROJECT, pinned
 pytestmark = pytest.mark.anyio
 
 HOUSEHOLD = "owner@example.com, stranger@example.com"
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 async def test_ghsa_vv7q_7jx5_f767_no_argument_of_a_tool_becomes_a_path_or_a_query(vitals: Vitals) -> None:

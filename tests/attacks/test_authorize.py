@@ -1,7 +1,7 @@
 """What a stranger can make of a link to /authorize: an app's request in every wrong form, and where its error goes."""
 
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -17,12 +17,6 @@ pytestmark = pytest.mark.anyio
 OAUTH_TEXT = re.compile(r"[\x20-\x21\x23-\x5b\x5d-\x7e]+")  # RFC 6749 section 4.1.2.1
 WELL_KNOWN = "https://claude.ai/api/mcp/auth_callback"
 EVIL = "https://evil.example/sign-in-at-oura"
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 def told(answer: httpx2.Response) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import hmac
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import AnyStr
 
@@ -19,12 +19,6 @@ pytestmark = pytest.mark.anyio
 
 HTML = {"accept": "text/html,*/*;q=0.8"}
 LOCAL = "http://127.0.0.1:8000"
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 def addresses(vitals: Vitals) -> Iterator[str]:

@@ -1,24 +1,16 @@
 """Making the owner, or the owner's browser, say yes to an app that they do not mean."""
 
 import re
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import httpx2
 import pytest
 
 from app.authserver.owner.consent import plain_name
 from app.demo.browser import Browser, forms
-from tests.app_under_test import URL, Vitals, running_app
+from tests.app_under_test import URL, Vitals
 from tests.attacks.attacker import REDIRECT, authorize, client_id, handed_over, sign_in
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ with 100,000 is `python -m bench flood`.
 
 import io
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import anyio
@@ -40,12 +40,6 @@ from tests.log_reader import written
 __all__ = ["written"]
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 async def flood(vitals: Vitals, addresses: range, *, asks: int = 1) -> list[int]:

@@ -4,7 +4,6 @@ import base64
 import html
 import json
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -33,12 +32,6 @@ pytestmark = pytest.mark.anyio
 
 OAUTH_TEXT = re.compile(r"[\x20-\x21\x23-\x5b\x5d-\x7e]+")  # RFC 6749 section 5.2
 RANDOM = re.compile(r"[A-Za-z0-9_-]{43}")  # 256 bits
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 def basic(name: str, secret: str) -> dict[str, str]:

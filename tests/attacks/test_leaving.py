@@ -1,6 +1,5 @@
 """Staying connected after the owner has ended it."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -20,12 +19,6 @@ from tests.attacks.attacker import (
 )
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 async def test_a_code_held_back_opens_nothing_after_disconnecting_everything(vitals: Vitals) -> None:

@@ -3,15 +3,13 @@
 import base64
 import json
 import random
-from collections.abc import AsyncIterator
-from pathlib import Path
 from urllib.parse import quote_from_bytes
 
 import anyio
 import pytest
 from starlette.types import Message
 
-from tests.app_under_test import URL, Vitals, running_app
+from tests.app_under_test import URL, Vitals
 from tests.attacks.attacker import CHALLENGE, REDIRECT, ask, authorize, client_id, connected, redeem, refresh
 
 pytestmark = pytest.mark.anyio
@@ -43,12 +41,6 @@ CREDENTIALS = [
     "Basic", "Basic !!", "Basic " + base64.b64encode(b"\xff:\xff").decode(), "Basic " + base64.b64encode(b":").decode(),
     "Basic " + base64.b64encode(b"%00%ff:+").decode(), "Bearer", "Bearer \t", "bearer x y", "Bearer " + "a" * 9_000,
 ]  # fmt: skip
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 @pytest.mark.parametrize("seed", range(4))

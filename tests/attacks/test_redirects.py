@@ -1,21 +1,12 @@
 """Getting the answer to an approval sent somewhere else than the owner was shown."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from app.authserver.clients.cimd import BadDocument, check_client_id
-from tests.app_under_test import URL, Vitals, running_app
+from tests.app_under_test import URL, Vitals
 from tests.attacks.attacker import REDIRECT, authorize, client_id, handed_over, register, sign_in
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 async def test_a_loopback_port_in_odd_digits_is_a_page_and_neither_a_fault_nor_a_way_out(vitals: Vitals) -> None:

@@ -1,6 +1,5 @@
 """Using a code, a token or a key where it does not belong."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
@@ -12,12 +11,6 @@ from tests.app_under_test import URL, Vitals, running_app
 from tests.attacks.attacker import ask, client_id, connected, handed_over, redeem, refresh, sign_in
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 async def test_each_kind_of_secret_opens_only_its_own_door(vitals: Vitals) -> None:

@@ -1,25 +1,17 @@
 """What the transport of 2026-07-28 demands of a server, asked with a live token."""
 
 import re
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from tests.app_under_test import URL, Vitals, rpc, running_app
+from tests.app_under_test import URL, Vitals, rpc
 from tests.attacks.attacker import connected
 
 pytestmark = pytest.mark.anyio
 
 NOW, BEFORE = "2026-07-28", "2025-11-25"
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 def envelope(version: str = NOW) -> dict[str, Any]:

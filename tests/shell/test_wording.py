@@ -1,7 +1,5 @@
 """What a client or a model hears at the MCP address that sends something else than it should: words, no long echo."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -10,7 +8,7 @@ from starlette.types import Message
 
 from app.demo.walk import App
 from app.web.wording import reworded
-from tests.app_under_test import Vitals, rpc, running_app
+from tests.app_under_test import Vitals, rpc
 
 pytestmark = pytest.mark.anyio
 
@@ -21,12 +19,6 @@ ENVELOPE = {
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 @pytest.fixture
