@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 @dataclass(frozen=True)
 class Pair:
-    """A self-signed certificate for 127.0.0.1 and localhost, in two files."""
+    """A self-signed certificate, in two files."""
 
     certificate: Path
     key: Path
@@ -31,12 +31,12 @@ class Pair:
         return ssl.create_default_context(cafile=str(self.certificate))
 
 
-def pair(folder: Path) -> Pair:
-    """Make one; it is good for a day, by the machine's clock, since TLS goes by that."""
+def pair(folder: Path, *hosts: str) -> Pair:
+    """Make one for these, or all of loopback; it is good for a day, by the machine's clock, since TLS goes by that."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "oura on loopback")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test")])
     now = dt.datetime.now(dt.UTC)
-    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    names = x509.SubjectAlternativeName([_named(host) for host in hosts or ("localhost", "127.0.0.1")])
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
@@ -55,3 +55,10 @@ def pair(folder: Path) -> Pair:
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
     return made
+
+
+def _named(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)

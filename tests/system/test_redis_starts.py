@@ -4,15 +4,10 @@ import asyncio
 import re
 import secrets
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
@@ -23,6 +18,7 @@ from tests.app_under_test import Clock, running_app
 from tests.packaging.tree import ROOT
 from tests.processes import free_port
 from tests.redis_server import RedisServer, start_redis
+from tests.sources.certificates import pair
 from tests.system.asking import ask, outage_lines
 
 pytestmark = pytest.mark.anyio
@@ -198,31 +194,6 @@ async def test_an_address_that_leads_to_a_replica_is_red_and_says_what_to_name(
     assert any(line.startswith("RED The store cannot be used: Redis is a replica") for line in said)
 
 
-def certificate(folder: Path, host: str) -> tuple[Path, Path]:
-    """A key, and a certificate that it signed for itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "redis")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    private, public = folder / "key.pem", folder / "cert.pem"
-    private.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    public.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    return private, public
-
-
 @pytest.mark.parametrize(
     ("host", "trusted", "reason"),
     [
@@ -234,17 +205,17 @@ def certificate(folder: Path, host: str) -> tuple[Path, Path]:
 async def test_a_certificate_that_is_not_accepted_stops_the_start_and_is_named(
     tmp_path: Path, host: str, trusted: bool, reason: str
 ) -> None:
-    private, public = certificate(tmp_path, host)
+    made = pair(tmp_path, host)
     port = free_port()
     try:
         server = start_redis(
             tmp_path,
-            *("--tls-port", str(port), "--tls-auth-clients", "no", "--tls-ca-cert-file", str(public)),
-            *("--tls-cert-file", str(public), "--tls-key-file", str(private)),
+            *("--tls-port", str(port), "--tls-auth-clients", "no", "--tls-ca-cert-file", str(made.certificate)),
+            *("--tls-cert-file", str(made.certificate), "--tls-key-file", str(made.key)),
         )
     except RuntimeError:
         pytest.skip("this redis-server is built without TLS")
-    trust = f"?ssl_ca_certs={public}" if trusted else ""
+    trust = f"?ssl_ca_certs={made.certificate}" if trusted else ""
     try:
         refused, _ = await start_with(tmp_path / "app", f"rediss://:@127.0.0.1:{port}/0{trust}")
     finally:

@@ -4,8 +4,6 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 
 import anyio
@@ -13,15 +11,11 @@ import anyio.abc
 import httpx2
 import pytest
 from anyio.streams.tls import TLSStream
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 from app.authserver.clients.addresses import is_loopback, is_public
 from app.authserver.clients.cimd import DocumentUnavailable
 from app.authserver.clients.cimd_fetch import MAX_BYTES, DocumentFetcher
+from tests.sources.certificates import pair
 
 pytestmark = pytest.mark.anyio
 
@@ -359,42 +353,20 @@ async def test_a_server_that_drips_is_given_up_after_the_whole_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "good"),
+    ("host", "good"),
     [
-        pytest.param([x509.DNSName("localhost")], True, id="the name"),
-        pytest.param([x509.DNSName("other.example")], False, id="another name"),
-        pytest.param([x509.IPAddress(ip_address("127.0.0.1"))], False, id="only the address that was called"),
+        pytest.param("localhost", True, id="the name"),
+        pytest.param("other.example", False, id="another name"),
+        pytest.param("127.0.0.1", False, id="only the address that was called"),
     ],
 )
-async def test_the_certificate_must_be_for_the_name_that_was_asked(
-    tmp_path: Path, names: list[x509.GeneralName], good: bool
-) -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
-    start = datetime.now(UTC) - timedelta(hours=1)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(start)
-        .not_valid_after(start + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, SHA256())
-    )
-    pem = tmp_path / "server.pem"
-    pem.write_bytes(
-        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + certificate.public_bytes(Encoding.PEM)
-    )
-    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    tls.load_cert_chain(pem)
+async def test_the_certificate_must_be_for_the_name_that_was_asked(tmp_path: Path, host: str, good: bool) -> None:
+    made = pair(tmp_path, host)
+    tls = made.server()
     asked_for: list[str] = []
     tls.sni_callback = lambda _, name, __: asked_for.append(name)
-    trusting = ssl.create_default_context(cafile=str(pem))
 
-    result = await served(say_json, tls=tls, trusting=trusting)
+    result = await served(say_json, tls=tls, trusting=made.trusting())
 
     assert result == (b"{}" if good else "its server could not be reached.")
     assert asked_for == ["localhost"]
