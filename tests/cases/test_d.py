@@ -28,6 +28,7 @@ async def test_d1_a_day_brings_its_record_and_not_its_neighbours_in_all_collecti
 
             assert answer["n"] == 1, name
             assert answer["complete"] is True
+            assert answer["filed_by"] == COLLECTIONS[name].date_kind
             if name in DATED:
                 assert answer["data"][0]["id"] == f"{name}-2026-03-10"
             elif name in DENSE:

@@ -19,6 +19,7 @@ __all__ = ["simulator"]
 pytestmark = pytest.mark.anyio
 
 START, END = date(2025, 11, 21), date(2026, 11, 20)
+SERIES = sorted(name for name, collection in COLLECTIONS.items() if collection.series)
 CAP = 100_000  # `Connector.ask` holds every answer against it
 
 
@@ -87,6 +88,43 @@ async def test_every_sample_of_a_year_is_counted_exactly_once(
 
     assert samples == len(simulator.truth(name, start, END, "Europe/Berlin"))
     assert len(buckets) == len(set(buckets))
+
+
+@pytest.mark.parametrize("name", [name for name in SERIES if name != "sleep"])
+async def test_a_year_with_every_series_comes_exactly_once(simulator: Simulator, tmp_path: Path, name: str) -> None:
+    got: list[str] = []
+    async with connected(simulator, tmp_path, cap=CAP) as asked:
+        async for answer in parts(asked, collection=name, detail="full"):
+            assert "series_left_out" not in answer
+            got += keys(answer, "id")
+
+    assert sorted(got) == sorted(str(record["id"]) for record in simulator.truth(name, START, END))
+
+
+@pytest.mark.parametrize("name", DENSE)
+async def test_every_raw_sample_of_a_month_comes_exactly_once(simulator: Simulator, tmp_path: Path, name: str) -> None:
+    start, got, answers = END - timedelta(days=30), [], 0
+    async with connected(simulator, tmp_path, cap=CAP) as asked:
+        async for answer in parts(asked, start, collection=name, resolution="raw", format="csv"):
+            got += keys(answer, "timestamp")
+            answers += 1
+
+    assert (answers > 1) is (name == "heartrate")  # the battery reports so seldom that a month fits
+    assert got == [str(sample["timestamp"]) for sample in simulator.truth(name, start, END, "Europe/Berlin")]
+
+
+async def test_pages_and_searches_over_a_year_are_under_the_limit(simulator: Simulator, tmp_path: Path) -> None:
+    found: set[str] = set()
+    async with connected(simulator, tmp_path, cap=CAP) as asked:
+        asked.chatgpt = True
+        for query in ("sleep", "my heart rate in March 2026", "2026-03", "how stressed was I last week"):
+            found |= {each["id"] for each in (await asked.ask("search", query=query))["results"]}
+        days = [f"day:{START + timedelta(days=number)}" for number in range(0, 365, 7)]
+        pages = [await asked.ask("fetch", id=each) for each in (*days, *sorted(found))]
+
+    assert len(found) >= 4
+    assert [page["id"] for page in pages] == [*days, *sorted(found)]
+    assert all(page["text"] for page in pages)
 
 
 async def test_every_other_answer_is_under_the_limit_too(simulator: Simulator, tmp_path: Path) -> None:
