@@ -37,6 +37,15 @@ def kept(name: str, record: Record, days: DateRange = DAY, *, synthetic: bool = 
             True,
             id="a workout counts on the wearer's day, not the UTC one",
         ),
+        *(
+            pytest.param(
+                name,
+                {"day": "2026-03-09", "start_datetime": "2026-03-09T23:10:00-06:00", "end_datetime": ended},
+                False,
+                id=f"a {name} over midnight counts on its first date",
+            )
+            for name, ended in (("workout", "2026-03-10T00:40:00-06:00"), ("session", "2026-03-10T00:40:00-06:00"))
+        ),
         pytest.param(
             "workout",
             {"start_datetime": "2026-03-10T23:30:00-06:00"},

@@ -5,7 +5,8 @@ import io
 
 import pytest
 
-from app.sources.base import Record
+from app.sources.base import DateKind, Record
+from app.sources.oura.catalog import COLLECTIONS
 from tests.tools.fakes import SCORES, Connector, FakeSource, scores, sleep
 
 pytestmark = pytest.mark.anyio
@@ -91,6 +92,30 @@ async def test_fields_are_chosen_here_where_the_source_cannot() -> None:
     assert answer["data"] == [tag]
     assert answer["fields_split"] == {"at_source": [], "here": ["comment"]}
     assert answer["free_text"] == ["comment"]
+
+
+HERE = sorted(name for name, collection in COLLECTIONS.items() if not collection.takes_fields)
+
+
+@pytest.mark.parametrize("name", HERE)
+async def test_fields_are_chosen_here_in_every_collection_whose_source_cannot(name: str) -> None:
+    fields = COLLECTIONS[name].fields
+    record: Record = {
+        field.name: "2026-03-10" if field.name in {"day", "start_day"} else "w"
+        for field in fields
+        if "." not in field.name
+    }
+    chosen = next(each for each in reversed(record) if each not in {"id", *COLLECTIONS[name].day_fields})
+    connector = Connector(FakeSource({name: [record]}))
+    dates = {} if COLLECTIONS[name].date_kind is DateKind.UNDATED else {"day": "today"}
+
+    answer = await connector.ask("health_query", collection=name, fields=chosen, **dates)
+
+    (given,) = answer["data"]
+    assert given[chosen] == "w"
+    assert given.keys() < record.keys()
+    assert answer["fields_split"] == {"at_source": [], "here": [chosen]}
+    assert [fields for asked, _, fields in connector.source.asked if asked == name] == [()]
 
 
 async def test_unknown_fields_pass_through_and_are_marked() -> None:
