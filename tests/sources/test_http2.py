@@ -204,3 +204,28 @@ async def test_a_server_that_does_not_offer_http_2_is_asked_in_http_1(tmp_path: 
 
     assert len(found) == AT_ONCE
     assert [head.split(b"\r\n")[0] for head in seen] == [b"GET /v2/usercollection/daily_sleep HTTP/1.1"] * AT_ONCE
+
+
+async def test_in_http_1_too_one_question_after_the_other_shares_a_connection(tmp_path: Path) -> None:
+    certificate = pair(tmp_path)
+    connections: list[int] = []
+
+    async def serve(stream: anyio.abc.ByteStream) -> None:
+        connections.append(0)
+        async with stream:
+            async for _question in stream:
+                connections[-1] += 1
+                await stream.send(b'HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\n{"data":[]}')
+
+    tcp = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = tcp.extra(anyio.abc.SocketAttribute.local_port)
+    listener = anyio.streams.tls.TLSListener(tcp, certificate.server("http/1.1"), standard_compatible=False)
+    async with listener, anyio.create_task_group() as group, outgoing(verify=certificate.trusting()) as http:
+        group.start_soon(listener.serve, serve)
+        client = OuraClient(http=http, api_url=f"https://127.0.0.1:{port}", tokens=Tokens())
+        with anyio.fail_after(10):
+            for _ in range(2):
+                await client.page(ADA, SLEEP, {})
+        group.cancel_scope.cancel()
+
+    assert connections == [2]
