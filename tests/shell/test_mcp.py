@@ -1,7 +1,6 @@
 """The MCP address of the whole connector, in process: what the wire, the transport and the tools make together."""
 
 import io
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,6 @@ ENVELOPE = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 TODAY = {"name": "health_today", "arguments": {"days": 0}, "_meta": {"progressToken": "p"}}
-
-
-@pytest.fixture
-async def vitals(tmp_path: Path) -> AsyncIterator[Vitals]:
-    async with running_app(tmp_path) as running:
-        yield running
 
 
 @pytest.fixture
@@ -102,6 +95,18 @@ async def test_a_wrong_method_header_is_still_refused(vitals: Vitals, app: App) 
     assert answer.json()["error"]["code"] == -32020
 
 
+@pytest.mark.parametrize("version", ["1999-01-01", "2030-01-01"])
+async def test_a_client_of_an_unknown_version_is_offered_the_newest_that_begins_so(
+    version: str, vitals: Vitals, app: App
+) -> None:
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "app", "version": "1"}}
+
+    answer = await post(vitals, app, rpc("initialize", params))
+
+    assert answer.status_code == 200
+    assert answer.json()["result"]["protocolVersion"] == "2025-11-25"
+
+
 async def test_an_unknown_session_is_no_session_and_no_session_is_given(vitals: Vitals, app: App) -> None:
     answer = await post(vitals, app, rpc("tools/list"), mcp_session_id="another-users-session")
 
@@ -124,6 +129,16 @@ async def test_a_refused_question_is_not_in_the_log(
 
     assert answer.json()["result"]["isError"]
     assert "health_query" in written.getvalue()
+    assert "canary" not in written.getvalue()
+
+
+async def test_what_a_host_tells_of_its_user_is_not_in_the_log(vitals: Vitals, app: App, written: io.StringIO) -> None:
+    told = {"openai/userLocation": {"city": "canary"}, "openai/subject": "canary", "progressToken": "canary"}
+
+    answer = await post(vitals, app, rpc("tools/call", {**TODAY, "_meta": told}), accept="application/json")
+
+    assert answer.json()["result"]["structuredContent"]["today"]
+    assert '"status":200' in written.getvalue()
     assert "canary" not in written.getvalue()
 
 
