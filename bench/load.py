@@ -32,7 +32,7 @@ LEAVING_PER_MINUTE = 0.01
 GROWTH_MB = 5.0  # over the second half, per process: what an allocator may still settle
 QUESTIONS: tuple[Question, ...] = tuple(
     ("health_query", {"collection": "daily_activity", "start": str(day), "end": str(day + timedelta(days=1))})
-    for day in (date(2026, 3, 1) + timedelta(days=3 * number) for number in range(20))
+    for day in (date(2025, 6, 1) + timedelta(days=3 * number) for number in range(100))
 )
 FAULTS: tuple[dict[str, Any], ...] = (
     {"kind": "status", "path": "/v2/*", "status": 503, "times": 6},
