@@ -85,12 +85,16 @@ def empty(
     days = [span.start + n * _DAY for n in range((span.end - span.start).days + 1)]
     words, sentences = explained(collection, days, evidence)
     said: Answer = {"reasons": list(words)}
+    rest: list[str] = []
     if len(words) > 1:
-        said["days"] = {word: stretches(found)[-_MOST_STRETCHES:] for word, found in words.items()}
+        kept = {word: newest_stretches(found) for word, found in words.items()}
+        said["days"] = {word: stretches(found) for word, (found, _) in kept.items()}
+        if older := sum(left_out for _, left_out in kept.values()):
+            rest = [f"days leaves out {older} older days."]
     if sentences:
         said["evidence"] = sentences
     usual = [OCCASIONAL] if collection.occasional and NO_RECORD in words else []
-    said["note"] = " ".join((*usual, *(CONCLUDE[word] for word in words), *unread(collection, evidence)))
+    said["note"] = " ".join((*usual, *(CONCLUDE[word] for word in words), *unread(collection, evidence), *rest))
     return said | looked(evidence)
 
 
@@ -105,8 +109,8 @@ def gaps(
         evidence: What was found out about all of them.
         nightless: Those with records of sleep, but without a night.
     """
-    kept, older = _newest(days)
-    nights = _newest(nightless)[0]
+    kept, older = newest_stretches(days)
+    nights, older_nights = newest_stretches(nightless)
     words, sentences = explained(collection, sorted((*kept, *nights)), evidence)
     without = {word: [day for day in found if day not in nights] for word, found in words.items()}
     no_night: dict[str, list[date]] = {}
@@ -122,6 +126,8 @@ def gaps(
     notes += [CONCLUDE[word] for word in _in_force(without, no_night) if word != IN_FUTURE]
     if older:
         notes.append(f"{older} more days before {kept[0]} have no record; days_without_record leaves them out.")
+    if older_nights:
+        notes.append(f"{older_nights} more days before {nights[0]} have no night; days_without_night leaves them out.")
     return said | looked(evidence), (*notes, *unread(collection, evidence))
 
 
@@ -177,7 +183,7 @@ def without_record(there: frozenset[date], collection: Collection, span: Span, *
     return [day for n in range((last - first).days + 1) if (day := first + n * _DAY) not in there]
 
 
-def _newest(days: Sequence[date]) -> tuple[Sequence[date], int]:
+def newest_stretches(days: Sequence[date]) -> tuple[Sequence[date], int]:
     """Return the newest days that are not too many stretches, and how many days are left out."""
     begun = 0
     for place in range(len(days) - 1, -1, -1):

@@ -19,7 +19,7 @@ from app.errors import VitalsError
 from app.identity import Caller
 from app.sources.base import Collection, DateKind, DateRange, Record, Source
 from app.sources.days import instant_in
-from app.tools.caveats.absence import stretches
+from app.tools.caveats.absence import newest_stretches, stretches
 from app.tools.caveats.evidence import UNWORN_S, off_s, unscored
 from app.tools.caveats.partial import touches
 from app.tools.dates.clocks import Clocks, stamps
@@ -30,7 +30,6 @@ from app.tools.rendering import Answer
 
 RING_DAYS: Final = 2  # a single day is never across two rings
 _DAY: Final = timedelta(days=1)
-_MOST_STRETCHES: Final = 50
 SAMPLES: Final = "heartrate"
 OFF: Final = (
     "the ring was off for 20 h or more: the steps, calories and times of then, zeros too, say nothing about the owner."
@@ -157,12 +156,15 @@ def without_score(
     return {word: stretches(days) for word, days in found.items()}
 
 
-def unworn(records: Sequence[Record], collection: Collection) -> list[str]:
-    """Return the stretches of days on which the ring was off for most of the day, as far as their records say so."""
+def unworn(records: Sequence[Record], collection: Collection) -> str | None:
+    """Name the days on which the ring was off for most of the day, as far as their records say so; None: none was."""
     if collection.dense:
-        return []
-    off = (day_of(record, collection, _UTC) for record in records if off_s(record) >= UNWORN_S)
-    return stretches(day for day in off if day is not None)[-_MOST_STRETCHES:]
+        return None
+    off = {day_of(record, collection, _UTC) for record in records if off_s(record) >= UNWORN_S}
+    days, older = newest_stretches(sorted(day for day in off if day is not None))
+    if not days:
+        return None
+    return f"{', '.join(stretches(days))}{f' and {older} days before' if older else ''}"
 
 
 def days_there(records: Sequence[Record], collection: Collection, zone: ZoneInfo) -> frozenset[date]:

@@ -177,7 +177,7 @@ def _circumstances(
         known["in_progress"] = going_on
         notes = (GOING_ON, *notes)
     if off := unworn(records, collection):
-        notes = (*notes, f"On {', '.join(off)} {OFF}")
+        notes = (*notes, f"On {off} {OFF}")
     if scoreless := without_score(records, collection, today=question.here.today, asked=shape.fields):
         known["missing"] = {collection.value_field: scoreless}
         notes = (*notes, *(CONCLUDE[word] for word in scoreless if word != NOT_WORN))
