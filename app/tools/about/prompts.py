@@ -83,8 +83,8 @@ high_activity_time, medium_activity_time, non_wear_time).
 more than a score.
 Then write: how recovered I look (name the contributors and last night's resting heart rate and HRV beside those of \
 the days before), how hard the last days were beside the week before, and what speaks for an easier or a harder day. \
-Leave the decision to me. How I feel outweighs the ring; if I am ill or in pain, say that no number here answers
-    that.""",
+Leave the decision to me. How I feel outweighs the ring; if I am ill or in pain, say that no number here answers \
+that.""",
     ),
     Written(
         name="what_changed",

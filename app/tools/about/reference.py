@@ -23,7 +23,7 @@ last night go by the clock of the newest night; an answer says so and gives that
 - A night belongs to the day on which the owner woke up. "Last night" is filed under today. A day may have several
   records of `sleep`: the night is the longest long_sleep, the others are naps or rest.
 - An activity day runs from 04:00 to 04:00 and has the name of its first date; today's is unfinished.
-- Heart rate and other streams of samples are counted to the day of the timezone asked for, although their
+- Heart rate and other streams of samples are counted to the day of the answer's `timezone`, although their
   timestamps are in UTC.
 - Tags and rest periods last, and count on every day from their first to their last.
 
@@ -53,6 +53,8 @@ last night go by the clock of the newest night; an answer says so and gives that
   - `ring_lacks_it`: that ring does not measure it.
   - `incomplete`: not read to the end; `not_read`: not read at all. Neither says whether there are records.
 - Today and yesterday may be incomplete until the ring has synced: do not compare them with whole days.
+- `in_progress` names the days whose night is not over yet; it stands for none that is.
+- `newest_only`: `latest` gave one record, not its day; `also_that_day` counts the others of that day.
 - `mean_by_time` of an hour or a day counts each five minutes once; `mean` counts samples, most of them in workouts.
 - `complete: false` or `truncated`: something is left out. Say so, or ask for the rest from the day after
   `continue_from`.

@@ -120,3 +120,9 @@ async def test_every_prompt_asks_for_honesty_about_gaps_and_noise_and_gives_no_m
 
                 for said in ("missing is unknown", "not complete", "No diagnosis", "not measurements", "by themselves"):
                     assert said in text
+
+
+def test_a_prompt_has_no_break_inside_a_sentence() -> None:
+    broken = [f"{one.name}: {line}" for one in PROMPTS for line in one.text.split("\n") if line.startswith(" ")]
+
+    assert broken == []
