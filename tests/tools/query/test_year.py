@@ -121,10 +121,14 @@ async def test_pages_and_searches_over_a_year_are_under_the_limit(simulator: Sim
             found |= {each["id"] for each in (await asked.ask("search", query=query))["results"]}
         days = [f"day:{START + timedelta(days=number)}" for number in range(0, 365, 7)]
         pages = [await asked.ask("fetch", id=each) for each in (*days, *sorted(found))]
+        asked.cap = 3_000  # less than a full day's page
+        short = [await asked.ask("fetch", id=each) for each in days]
 
     assert len(found) >= 4
     assert [page["id"] for page in pages] == [*days, *sorted(found)]
     assert all(page["text"] for page in pages)
+    assert max(len(page["text"]) for page in pages) > 3_000
+    assert all(page["text"] for page in short)
 
 
 async def test_every_other_answer_is_under_the_limit_too(simulator: Simulator, tmp_path: Path) -> None:
