@@ -202,6 +202,30 @@ async def test_a_redis_that_fills_up_while_the_owner_is_at_oura_gives_the_new_to
     assert families.count(True) == 1
 
 
+async def test_a_redis_that_asks_for_another_password_is_the_operators_to_mend_and_no_apps(
+    tmp_path: Path, server: RedisServer
+) -> None:
+    async with on_redis(tmp_path, server.url) as vitals, told(server) as raw:
+        app = await vitals.connected_app()
+        with capture_logs() as written:
+            await raw.config_set("requirepass", "another")
+            await raw.client_kill_filter(_type="normal", skipme=True)
+            refused = [await hear(vitals, app) for _ in range(2)]
+            page = await consent_page(vitals, app)
+            await raw.config_set("requirepass", "")
+            back = await hear(vitals, app)
+            said = await ask(app)
+
+    for each in refused:
+        assert (each.mcp[0], each.token[0], each.connections[0]) == (503, 503, 503)
+        assert (each.ready, each.alive) == (503, 200)
+    assert page.status == 503
+    assert "lets nobody in" in lead(page.page)
+    assert (back.mcp, back.token, back.ready) == ((200, ""), (200, ""), 200)
+    assert said["structuredContent"]["complete"] is True
+    assert [event for event, _ in outage_lines(written)] == ["store_unavailable", "store_available_again"]
+
+
 async def test_a_redis_that_is_down_at_the_start_is_waited_for_and_then_examined(
     tmp_path: Path, server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
