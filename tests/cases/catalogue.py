@@ -181,7 +181,10 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         _A + "test_a3_a_code_that_both_endpoints_reject_is_not_tried_a_third_time_and_the_page_is_clear",
         _OAUTH + "test_a_code_that_the_first_endpoint_rejects_is_tried_once_at_the_next",
     ),
-    "A5": (_A + "test_a5_after_a_refused_renewal_every_tool_says_sign_in_and_no_number_goes_out",),
+    "A5": (
+        _A + "test_a5_after_a_refused_renewal_every_tool_says_sign_in_and_no_number_goes_out",
+        _A + "test_a5_an_app_keeps_its_own_tokens_when_the_sign_in_ended_and_is_told_where_to_sign_in",
+    ),
     "A6": (
         _A + "test_a6_a_permanent_400_is_tried_at_most_once_a_call_and_all_collections_share_the_pause",
         _OUTCOMES + "test_a_permanent_failure_is_tried_at_most_once_a_call_and_the_pause_is_shared",

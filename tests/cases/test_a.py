@@ -122,6 +122,23 @@ async def test_a5_after_a_refused_renewal_every_tool_says_sign_in_and_no_number_
         assert {"health_query", "health_today", "health_catalog", "health_check"} == set(TOOLS)
 
 
+async def test_a5_an_app_keeps_its_own_tokens_when_the_sign_in_ended_and_is_told_where_to_sign_in(
+    tmp_path: Path,
+) -> None:
+    async with running_app(tmp_path) as vitals:
+        app = await vitals.connected_app()
+        vitals.simulator.grants.families[0].end("revoked")
+        before = await refused(app, "health_query", collection="daily_sleep")
+        old = app.access_token
+
+        await app.token(grant_type="refresh_token", refresh_token=app.refresh_token)
+        after = await refused(app, "health_query", collection="daily_sleep")
+
+    assert app.access_token != old
+    assert f"{URL}/connections" in before
+    assert f"{URL}/connections" in after
+
+
 async def test_a6_a_permanent_400_is_tried_at_most_once_a_call_and_all_collections_share_the_pause(
     tmp_path: Path,
 ) -> None:

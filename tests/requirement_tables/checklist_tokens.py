@@ -60,6 +60,18 @@ RENEWED = (
     ),
     _line("Refresh", "another client's", REFRESH + "test_another_client_is_refused_and_nothing_is_revoked"),
     _line("Refresh", "ended by the owner: invalid_grant", REFRESH + "test_what_the_owner_ended_cannot_be_refreshed"),
+    Line(
+        id="Refresh: revoked upstream: invalid_grant",
+        source="Refresh",
+        link="",
+        says="the sign-in at the source has ended: invalid_grant",
+        tests=(
+            "tests/cases/test_a.py::"
+            "test_a5_an_app_keeps_its_own_tokens_when_the_sign_in_ended_and_is_told_where_to_sign_in",
+        ),
+        gap="One sign-in at Oura serves all apps of an owner. An app whose grant ended with it could not ask any more, "
+        "so could not be told why, and each would have to be connected anew; so tools say it, and name the page.",
+    ),
     _line(
         "Refresh",
         "scope is kept; lifetimes",
