@@ -1,18 +1,20 @@
 """Making the connector call somebody, or wait for somebody, by naming an address as a client_id."""
 
 import asyncio
+import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import anyio
+import httpx2
 import pytest
 
 from app.authserver.clients.cimd import DocumentUnavailable
 from app.authserver.clients.cimd_fetch import DocumentFetcher
 from tests.app_under_test import running_app
-from tests.attacks.attacker import authorize
+from tests.attacks.attacker import REDIRECT, authorize
 
 pytestmark = pytest.mark.anyio
 
@@ -75,3 +77,66 @@ async def test_name_servers_that_never_answer_keep_nobody_from_oura(monkeypatch:
             await asyncio.get_running_loop().getaddrinfo("127.0.0.1", 443)
     finally:
         answered.set()
+
+
+async def _drips() -> AsyncIterator[bytes]:
+    while True:
+        yield b" "
+        await anyio.sleep(0.01)
+
+
+PAPER = "https://paper.example/app.json"
+JSON = {"content-type": "application/json"}
+GENUINE = json.dumps({"client_id": PAPER, "client_name": "Paper", "redirect_uris": [REDIRECT]})
+Answer = Callable[[], httpx2.Response]
+BAD: dict[str, Answer] = {
+    "redirect": lambda: httpx2.Response(
+        302, headers={"location": "https://paper.example/b.json", **JSON}, text=GENUINE
+    ),
+    "6 kB": lambda: httpx2.Response(200, headers=JSON, text=GENUINE + " " * 6_000),
+    "drip": lambda: httpx2.Response(200, headers=JSON, content=_drips()),
+    "no JSON": lambda: httpx2.Response(200, headers={"content-type": "text/html"}, text=GENUINE),
+    "500": lambda: httpx2.Response(500, headers=JSON, text=GENUINE),
+}
+
+
+class Publisher:
+    """Publishes one document, at a public address."""
+
+    def __init__(self) -> None:
+        self.answer: Answer = lambda: httpx2.Response(200, headers=JSON, text=GENUINE)
+        self.asked: list[str] = []
+
+    def fetcher(self) -> DocumentFetcher:
+        async def resolve(host: str, port: int) -> list[str]:
+            return ["93.184.216.34"]
+
+        return DocumentFetcher(
+            loopback_host=None, resolve=resolve, transport=lambda: httpx2.MockTransport(self._say), fetch_s=0.2
+        )
+
+    def _say(self, request: httpx2.Request) -> httpx2.Response:
+        self.asked.append(request.url.path)
+        return self.answer()
+
+
+@pytest.mark.parametrize("kind", BAD)
+async def test_an_answer_that_is_no_document_leads_nowhere_and_spoils_no_older_copy(kind: str, tmp_path: Path) -> None:
+    web = Publisher()
+    genuine = web.answer
+    async with running_app(tmp_path, fetch_document=web.fetcher()) as vitals:
+        http = vitals.http()
+        with anyio.fail_after(20):
+            web.answer = BAD[kind]
+            unknown = await http.get(authorize(PAPER))
+            web.answer = genuine
+            known = await http.get(authorize(PAPER))
+            web.answer = BAD[kind]
+            vitals.clock.at += 600  # older than it counts without asking
+            older = await http.get(authorize(PAPER))
+            vitals.clock.at += 25 * 3600  # older than it is kept for an app that nobody approved
+            gone = await http.get(authorize(PAPER))
+
+    assert [answer.status_code for answer in (unknown, known, older, gone)] == [400, 200, 200, 400]
+    assert not any("location" in answer.headers for answer in (unknown, known, older, gone))
+    assert web.asked == ["/app.json"] * 4

@@ -29,6 +29,9 @@ _TOLD = AUTHORIZE + "test_after_that_the_app_is_told_with_its_state_and_our_name
 _SENT_BESIDE = AUTHORIZE + "test_whatever_apps_send_beside_leads_to_the_consent_page_each_time_it_is_opened"
 _TAKEN = REGISTRATION + "test_what_real_apps_send_is_taken"
 _REFUSED = REGISTRATION + "test_a_redirect_uri_that_could_leak_a_code_is_refused"
+_NO_DOCUMENT = (
+    "tests/attacks/test_fetching.py::test_an_answer_that_is_no_document_leads_nowhere_and_spoils_no_older_copy"
+)
 _METHOD = AUTHENTICATION + "test_a_client_authenticates_by_the_method_it_registered"
 _ADDRESS = CIMD + "test_an_address_outside_the_rules_is_never_fetched"
 
@@ -153,13 +156,19 @@ DOCUMENTS = (
     _line(
         "Documents", "a port and a query are allowed", CIMD + "test_an_address_by_the_rules_is_fetched_as_it_was_sent"
     ),
-    _line("Documents", "redirects, 404, 500", CIMD_FETCH + "test_only_200_counts_and_redirects_are_not_followed"),
+    _line(
+        "Documents",
+        "redirects, 404, 500",
+        CIMD_FETCH + "test_only_200_counts_and_redirects_are_not_followed",
+        _NO_DOCUMENT,
+    ),
     _line(
         "Documents",
         "6 kB, 1 MB, a slow body, a wrong content type",
         CIMD_FETCH + "test_more_than_five_kilobytes_are_not_read",
         CIMD_FETCH + "test_a_server_that_drips_is_given_up_after_the_whole_time",
         CIMD_FETCH + "test_only_json_counts",
+        _NO_DOCUMENT,
     ),
     _line(
         "Documents",
@@ -178,6 +187,7 @@ DOCUMENTS = (
         "no error is kept, an old copy serves",
         CIMD + "test_a_failed_fetch_is_not_remembered",
         CIMD + "test_an_older_copy_serves_while_the_fetch_fails_but_not_for_ever",
+        _NO_DOCUMENT,
     ),
     _line(
         "Documents",
