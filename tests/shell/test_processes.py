@@ -2,6 +2,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import anyio
@@ -159,3 +160,15 @@ def test_no_setting_of_the_environment_sends_a_worker_elsewhere(tmp_path: Path) 
         env = oura.settings(tmp_path, HTTP_PROXY=dead, HTTPS_PROXY=dead, ALL_PROXY=dead, http_proxy=dead)
         with vitals("serve", env=env, folder=tmp_path) as process:
             assert anyio.run(ask_today, process, anyio.run(signed_in, process))
+
+
+def test_today_is_the_owners_whatever_zone_the_server_is_in(tmp_path: Path) -> None:
+    with simulated_oura() as oura, ExitStack() as both:
+        servers = []
+        for name, zone in (("east", "Pacific/Kiritimati"), ("west", "Pacific/Niue")):  # 25 hours: never one date
+            env = oura.settings(tmp_path / name, TIMEZONE="America/Denver", TZ=zone)
+            server = both.enter_context(vitals("serve", env=env, folder=tmp_path / name))
+            servers.append((server, anyio.run(signed_in, server)))
+        east, west, later = (str(anyio.run(ask_today, *server)[0]) for server in (*servers, servers[0]))
+
+    assert east <= west <= later  # midnight may pass in between
