@@ -126,9 +126,17 @@ SERVED = (
     ),
     _line(
         "Clients",
-        "the SDK clients of both eras",
+        "the Python SDK's clients of both eras",
         "tests/journey/test_real_clients.py::test_the_client_of_today_signs_in_and_gets_an_answer_with_progress",
         "tests/journey/test_real_clients.py::test_the_client_of_last_year_signs_in_and_gets_an_answer_with_progress",
+    ),
+    Line(
+        id="Clients: the TypeScript SDK's client",
+        source="Clients",
+        link="",
+        says="the TypeScript SDK's client signs in and calls a tool",
+        gap="No test runs it yet. The conformance suite is built on that SDK, but sends no token of its own, so its "
+        "sign-in is not shown.",
     ),
     _line(
         "Clients",
