@@ -156,12 +156,13 @@ async def test_d22_reasons_cost_four_requests_at_most_and_none_where_no_day_is_m
                 # The newest sample; the nights for the clock of today, and those of a range that is longer.
                 assert (calls, none) == (["heartrate", "sleep", "sleep"], ["sleep"])
                 continue
-            assert calls == sorted(anyway | reasons), name
+            beside_it = ["sleep"] if name == "daily_stress" else []  # which does not say itself how long its days were
+            assert calls == sorted([*(anyway | reasons), *beside_it]), name
             looked = len(reasons - anyway)
             more = f"{looked} more request{'s' if looked > 1 else ''}"
             assert gaps.get("looked_with") == (more if looked else None)
             assert "days_without_record" not in whole, name
-            assert none == [], name
+            assert none == beside_it, name
 
 
 async def test_d22_more_days_than_can_be_looked_into_are_said_to_be_not_looked_up(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ OFF: Final = (
 )
 _UTC = ZoneInfo("UTC")  # single records need no zone to be filed
 _NIGHTS, _RINGS = "sleep", "ring_configuration"
-_STAMPED: Final = ("bedtime_start", "bedtime_end", "day")
+_STAMPED: Final = ("bedtime_start", "bedtime_end", "day", "type")  # with what tells a night from a nap
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ async def beside(
         return found
 
     async def read_nights() -> None:
-        if collection.dense:
+        if collection.dense or _clockless(collection):
             # The last evening stands in the night after it, and a night that is not there yet is like the one before.
             around = replace(days, start=days.start - _DAY, end=days.end + _DAY)
             found.nights = nights.of(around.start, around.end) if nights else None
@@ -81,6 +81,11 @@ async def beside(
         for step in (read_nights, rings, newest):
             group.start_soon(_softly, step)
     return found
+
+
+def _clockless(collection: Collection) -> bool:
+    """Whether its records add up a day and do not say by which clock, so that the nights tell how long it was."""
+    return collection.grows and not (collection.dense or collection.covered_by or collection.clock_field)
 
 
 async def _may_ask(caller: Caller, source: Source, collection: Collection) -> bool:
@@ -209,6 +214,8 @@ def told(
 
 def _journey(collection: Collection, zone: ZoneInfo, counted_by: ZoneInfo, *, guessed: bool) -> str:
     days = "Each time keeps its own offset; start and end of one record may have different ones."
+    if _clockless(collection):
+        days = "A day on which it changed was shorter or longer than others."
     if collection.dense:
         days = (
             f"Days here run by {zone.key} all the same: for those as lived there, ask with the timezone of that place."
@@ -233,7 +240,7 @@ def _dated(
     collection: Collection, records: Sequence[Record], found: Beside, days: DateRange
 ) -> Iterable[tuple[date, datetime]]:
     """Return the instants that tell the owner's clock, by the day they tell it of."""
-    if not collection.dense:
+    if not collection.dense and not _clockless(collection):
         dated = ((day_of(record, collection, days.zone), at) for record, at in stamps(records, collection))
         return [(day, at) for day, at in dated if day]
     known = sorted(at for _, at in stamps(found.nights or (), NIGHT_CLOCK))

@@ -10,6 +10,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from app.sources.base import Collection, DateRange, Record
+from app.sources.days import day_in, instant_in
 from app.tools.caveats.absence import stretches
 from app.tools.records.placing import day_of, stamp
 
@@ -42,6 +43,7 @@ def partial(
     today: date,
     newest: datetime | None,
     until: datetime | None = None,
+    nights: Sequence[Record] = (),
 ) -> dict[str, str]:
     """Return the days that are not whole, and how far each is there.
 
@@ -52,6 +54,7 @@ def partial(
         today: The owner's day.
         newest: The newest sample at the source; None if that is not known.
         until: The instant at which the last day was cut, if it was.
+        nights: Around them, for what adds up a day and does not say how long that was.
     """
     if not collection.grows:
         return {}
@@ -59,6 +62,8 @@ def partial(
         return _by_their_own_times(collection, records, days, today)
     here = {day for record in records if (day := day_of(record, collection, days.zone)) is not None}
     found: dict[str, str] = {}
+    if not collection.dense and not collection.clock_field:
+        found = {str(day): f"about {hours:.0f} h long" for day, hours in _odd_lengths(nights).items() if day in here}
     silent: list[date] = []
     first = max(days.start, min(today - SYNCED_WITHIN, newest.astimezone(days.zone).date() if newest else today))
     for back in range((min(days.end, today) - first).days, -1, -1):
@@ -73,6 +78,24 @@ def partial(
         elif said:
             found[str(day)] = said
     return found | dict.fromkeys(stretches(silent), "no sample yet")
+
+
+def _odd_lengths(nights: Sequence[Record]) -> dict[date, float]:
+    """Return the hours of days that a journey made shorter or longer, as far as the nights on both sides tell."""
+    begun: dict[date, datetime] = {}
+    for record in nights:
+        day, at = day_in(record.get("day")), instant_in(record.get("bedtime_start"))
+        if day and at:
+            begun[day] = min(at, begun.get(day, at))
+    found: dict[date, float] = {}
+    for day, at in begun.items():
+        following = begun.get(day + _DAY)
+        here, there = at.utcoffset(), following.utcoffset() if following else None
+        if here is not None and there is not None:
+            length_s = (_DAY - (there - here)).total_seconds()
+            if not _SHORTEST_S <= length_s <= _LONGEST_S:
+                found[day] = length_s / 3600
+    return found
 
 
 def by_the_newest_sample(day: date, zone: ZoneInfo, today: date, newest: datetime | None) -> str | None:

@@ -210,6 +210,7 @@ def _unfinished(question: Question, records: Sequence[Record], days: DateRange) 
         today=here.today,
         newest=question.beside.newest,
         until=span.until,
+        nights=question.beside.nights or (),
     )
 
 

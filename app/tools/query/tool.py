@@ -153,7 +153,9 @@ def _known(came: _Came, circumstances: Beside, days: Sequence[date]) -> Known:
         known.stamps = [at for _, at in stamps(came.records, collection)]
         if collection.date_kind is DateKind.WAKE_DAY:
             known.nights = by_day(came.records, collection, zone)
-    elif near is not None and (around := near.of(days[0] - _DAY, days[-1] + _DAY)) is not None:
+    elif (around := circumstances.nights) is not None or (
+        near is not None and (around := near.of(days[0] - _DAY, days[-1] + _DAY)) is not None
+    ):
         sleep = came.question.source.collections[SLEEP]
         known.nights = by_day(around, sleep, zone)
         known.stamps = [at for _, at in stamps(around, sleep)]

@@ -67,3 +67,21 @@ async def test_on_a_journey_a_day_synced_to_its_end_there_is_whole(zone: ZoneInf
 
     assert answer["n"] == 1
     assert "partial" not in answer
+
+
+async def test_a_day_that_a_journey_made_shorter_or_longer_is_said_to_be_where_only_its_sum_is_told() -> None:
+    there = range(10, 15)
+    days = range(7, 18)
+    slept = [one for n in days for one in nights("+14:00" if n in there else "+01:00", n)]
+    stress = [{**STRESS, "id": str(n), "day": f"2026-03-{n:02}"} for n in days]
+    source = FakeSource({"sleep": slept, "daily_stress": stress}, zone=BERLIN)
+    connector = Connector(source, now=datetime(2026, 4, 10, 12, tzinfo=UTC))
+
+    answer = await connector.ask("health_query", collection="daily_stress", start="2026-03-08", end="2026-03-16")
+    home = await connector.ask("health_query", collection="daily_stress", start="2026-03-15", end="2026-03-16")
+
+    assert answer["partial"] == {"2026-03-09": "about 11 h long", "2026-03-14": "about 37 h long"}
+    assert [run["offset"] for run in answer["offsets"]] == ["+01:00", "+14:00", "+01:00"]
+    assert any("shorter or longer than others" in note for note in answer["notes"])
+    assert "partial" not in home
+    assert "offsets" not in home
