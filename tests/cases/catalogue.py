@@ -101,6 +101,7 @@ SHOWN: Final[dict[str, tuple[str, ...]]] = {
         _PARTIAL + "test_the_newest_record_alone_says_so_too",
         _PARTIAL + "test_the_page_of_a_day_says_what_of_it_is_not_whole",
         _PARTIAL + "test_a_day_shortened_by_a_journey_is_no_day_like_others",
+        _PARTIAL + "test_a_day_of_sums_says_that_a_journey_made_it_shorter_or_longer_and_names_the_right_one",
         _PARTIAL + "test_what_the_ring_makes_waits_for_a_sync_before_none_is_said_to_be",
         _PARTIAL + "test_of_what_the_owner_writes_down_it_is_said_that_none_was_noted",
         _PARTIAL + "test_unworn_hours_go_before_the_silence_of_samples",

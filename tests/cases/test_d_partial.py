@@ -153,6 +153,29 @@ async def test_a_day_shortened_by_a_journey_is_no_day_like_others(tmp_path: Path
     assert answer["partial"] == {"2026-02-08": "10.0 h recorded, until about 14:00"}
 
 
+async def test_a_day_of_sums_says_that_a_journey_made_it_shorter_or_longer_and_names_the_right_one(
+    tmp_path: Path,
+) -> None:
+    clock = Clock(NOON.timestamp())
+    simulator = Simulator(now=clock, person=Person.traveller())
+    where = simulator.archive.world.where
+    days = [date(2026, 1, 2) + timedelta(days=n) for n in range(180)]
+    hours = {day: (where.span(day)[1] - where.span(day)[0]) / 3600 for day in days}
+    async with running_app(tmp_path, simulator=simulator, clock=clock, CHATGPT_TOOLS="1") as vitals:
+        app = await vitals.connected_app()
+        span = {"start": str(days[0]), "end": str(days[-1])}
+        stress = await told(app, "health_query", collection="daily_stress", fields="stress_high", **span)
+        alone = await told(app, "health_query", collection="daily_stress", day="2026-02-08")
+        page = await told(app, "fetch", id="day:2026-02-08")
+
+    there = {one["day"] for one in stress["data"]}
+    odd = {day: f"about {hours[day]:.0f} h long" for day in days if not 22.75 <= hours[day] <= 25.25}
+    assert stress["partial"] == {str(day): said for day, said in odd.items() if str(day) in there}
+    assert len(stress["partial"]) >= 5
+    assert alone["partial"] == {"2026-02-08": "about 11 h long"}
+    assert "oura.daily_stress: about 11 h long" in page["metadata"]["partial"]
+
+
 async def test_what_the_ring_makes_waits_for_a_sync_before_none_is_said_to_be(tmp_path: Path) -> None:
     clock, simulator = simulated(unsynced_h=26)
     async with running_app(tmp_path, simulator=simulator, clock=clock) as vitals:

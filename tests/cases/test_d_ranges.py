@@ -96,7 +96,7 @@ async def test_d7_a_day_of_23_or_25_hours_has_exactly_its_samples(
     around = [sample(first + timedelta(minutes=10 * n)) for n in range(-144, 300)]
     for name in DENSE:
         async with asking(tmp_path / name, at=datetime(2026, 12, 1, tzinfo=UTC), zone=zone) as (app, held):
-            held.records[name] = around
+            held.records |= {name: around, "sleep": []}
             raw = await told(app, "health_query", collection=name, day=day, resolution="raw")
             whole = await told(app, "health_query", collection=name, day=day, resolution="day")
 
@@ -104,6 +104,8 @@ async def test_d7_a_day_of_23_or_25_hours_has_exactly_its_samples(
         assert raw["data"] == around[144 : 144 + int(hours * 6)]
         assert whole["samples"] == hours * 6
         assert raw["filed_by"] == COLLECTIONS[name].date_kind
+        assert [run["from"] for run in raw["offsets"]] == [day, day]
+        assert f"Clocks changed in {zone}: see offsets." in raw["notes"]
 
 
 async def test_d9_a_range_across_a_journey_says_which_days_carry_which_offset(tmp_path: Path) -> None:

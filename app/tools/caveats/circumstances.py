@@ -63,7 +63,7 @@ async def beside(
         return found
 
     async def read_nights() -> None:
-        if collection.dense or _clockless(collection):
+        if collection.dense or clockless(collection):
             # The last evening stands in the night after it, and a night that is not there yet is like the one before.
             around = replace(days, start=days.start - _DAY, end=days.end + _DAY)
             found.nights = nights.of(around.start, around.end) if nights else None
@@ -83,7 +83,7 @@ async def beside(
     return found
 
 
-def _clockless(collection: Collection) -> bool:
+def clockless(collection: Collection) -> bool:
     """Whether its records add up a day and do not say by which clock, so that the nights tell how long it was."""
     return collection.grows and not (collection.dense or collection.covered_by or collection.clock_field)
 
@@ -199,6 +199,8 @@ def told(
     said: Answer = {}
     notes: list[str] = []
     runs, away = offsets(_dated(collection, records, found, days), days.zone)
+    if collection.dense and not runs:  # samples go by the zone then, and a night may end before its clocks change
+        runs, away = offsets(_midnights(days), days.zone)
     if runs:
         said["offsets"] = [{"offset": run.offset, "from": str(run.first), "to": str(run.last)} for run in runs]
         notes.append(
@@ -214,7 +216,7 @@ def told(
 
 def _journey(collection: Collection, zone: ZoneInfo, counted_by: ZoneInfo, *, guessed: bool) -> str:
     days = "Each time keeps its own offset; start and end of one record may have different ones."
-    if _clockless(collection):
+    if clockless(collection):
         days = "A day on which it changed was shorter or longer than others."
     if collection.dense:
         days = (
@@ -225,6 +227,14 @@ def _journey(collection: Collection, zone: ZoneInfo, counted_by: ZoneInfo, *, gu
     if guessed:
         return f"The owner's time zone is not known, but the clock they lived by is: see offsets. {days}"
     return f"On some days the owner's clock was not that of {zone.key}, as on a journey: see offsets. {days}"
+
+
+def _midnights(days: DateRange) -> Iterable[tuple[date, datetime]]:
+    """Yield the first and the last minute of each day."""
+    for count in range((days.end - days.start).days + 1):
+        day = days.start + timedelta(days=count)
+        for clock in (time(), time(23, 59)):
+            yield day, datetime.combine(day, clock, days.zone)
 
 
 @dataclass(slots=True)
@@ -240,7 +250,7 @@ def _dated(
     collection: Collection, records: Sequence[Record], found: Beside, days: DateRange
 ) -> Iterable[tuple[date, datetime]]:
     """Return the instants that tell the owner's clock, by the day they tell it of."""
-    if not collection.dense and not _clockless(collection):
+    if not collection.dense and not clockless(collection):
         dated = ((day_of(record, collection, days.zone), at) for record, at in stamps(records, collection))
         return [(day, at) for day, at in dated if day]
     known = sorted(at for _, at in stamps(found.nights or (), NIGHT_CLOCK))

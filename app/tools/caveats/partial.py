@@ -81,16 +81,23 @@ def partial(
 
 
 def _odd_lengths(nights: Sequence[Record]) -> dict[date, float]:
-    """Return the hours of days that a journey made shorter or longer, as far as the nights on both sides tell."""
-    begun: dict[date, datetime] = {}
+    """Return the hours of days that a journey made shorter or longer, as far as the nights on both sides tell.
+
+    A day goes from one morning's clock to the next; where its own night is missing, from the clock of its evening.
+    """
+    morning: dict[date, datetime] = {}
+    evening: dict[date, datetime] = {}
     for record in nights:
-        day, at = day_in(record.get("day")), instant_in(record.get("bedtime_start"))
-        if day and at:
-            begun[day] = min(at, begun.get(day, at))
+        day = day_in(record.get("day"))
+        if day is None or record.get("type") not in (None, "long_sleep"):
+            continue
+        for at_end, clocks, of in (("bedtime_end", morning, day), ("bedtime_start", evening, day - _DAY)):
+            if (at := instant_in(record.get(at_end))) is not None:
+                clocks[of] = min(at, clocks.get(of, at))
     found: dict[date, float] = {}
-    for day, at in begun.items():
-        following = begun.get(day + _DAY)
-        here, there = at.utcoffset(), following.utcoffset() if following else None
+    for day, at in (evening | morning).items():
+        here = at.utcoffset()
+        there = morning[day + _DAY].utcoffset() if day + _DAY in morning else None
         if here is not None and there is not None:
             length_s = (_DAY - (there - here)).total_seconds()
             if not _SHORTEST_S <= length_s <= _LONGEST_S:

@@ -10,7 +10,7 @@ from app.errors import MembershipRequired, NotPermitted, SourceError, VitalsErro
 from app.sources.base import Collection, DateKind, DateRange, Progress, Source
 from app.tools.calling import Call
 from app.tools.caveats.absence import ENTERED, OCCASIONAL, unread
-from app.tools.caveats.circumstances import SAMPLES, newest_sample, without_score
+from app.tools.caveats.circumstances import SAMPLES, Beside, beside, clockless, without_score
 from app.tools.caveats.evidence import IN_FUTURE, INCOMPLETE, NO_NIGHT, NO_RECORD, RECENT, refused
 from app.tools.caveats.inquiry import Known, gather
 from app.tools.caveats.partial import partial
@@ -18,7 +18,7 @@ from app.tools.dates.clocks import stamps
 from app.tools.dates.zones import Here
 from app.tools.documents.day_page import SLEEP, Section, section_text
 from app.tools.progress import Together
-from app.tools.records.nights import nightless
+from app.tools.records.nights import night, nightless
 from app.tools.records.placing import by_day
 from app.tools.records.shaping import Shape
 
@@ -50,37 +50,45 @@ async def sections(call: Call, place: Here, day: date) -> list[Section]:
                 failures.append(failure)
                 found[collection.qualified] = Section(collection.qualified, None, refused(failure), str(failure))
 
-    sampled: dict[str, datetime | None] = {}  # by source: the newest sample, which tells how far it knows the day
+    besides: dict[str, Beside] = {}  # by source: the newest sample and the nights, which tell how far its day is there
     async with anyio.create_task_group() as group:
         for source in call.service.sources:
-            group.start_soon(_ask_newest, call, source, place, day, sampled)
+            group.start_soon(_ask_beside, call, source, place, day, besides)
         for source, collection in wanted:
             group.start_soon(ask, source, collection, told.part())
     grave = [failure for failure in failures if not isinstance(failure, _BEARABLE)]
     if grave or (failures and len(failures) == len(wanted)):
         raise (grave or failures)[0]
     for source in call.service.sources:
-        await _give_reasons(call, source, place, day, found, sampled.get(source.name))
+        await _give_reasons(call, source, place, day, found, besides.get(source.name, Beside()).newest)
     return [
-        _with_how_far(found[collection.qualified], source, collection, place, day, sampled.get(source.name))
+        _with_how_far(found[collection.qualified], source, collection, place, day, besides.get(source.name, Beside()))
         for source, collection in wanted
     ]
 
 
-async def _ask_newest(call: Call, source: Source, place: Here, day: date, sampled: dict[str, datetime | None]) -> None:
-    if (heart := source.collections.get(SAMPLES)) is not None:
+async def _ask_beside(call: Call, source: Source, place: Here, day: date, besides: dict[str, Beside]) -> None:
+    asker = next((one for one in source.collections.values() if clockless(one)), source.collections.get(SAMPLES))
+    if asker is not None:
         days = DateRange(day, day, place.zone)
-        sampled[source.name] = await newest_sample(call.caller, source, heart, days, today=place.today)
+        besides[source.name] = await beside(call.caller, source, asker, days, today=place.today, nights=place.nights)
 
 
 def _with_how_far(
-    section: Section, source: Source, collection: Collection, place: Here, day: date, newest: datetime | None
+    section: Section, source: Source, collection: Collection, place: Here, day: date, around: Beside
 ) -> Section:
     """Return the section with how far its day is there, if it is not whole."""
     if section.text is None or source.synthetic:
         return section
     zone = place.zone if collection.dense else place.own  # like today itself, and what it is compared with
-    found = partial(collection, section.records, DateRange(day, day, zone), today=place.today, newest=newest)
+    found = partial(
+        collection,
+        section.records,
+        DateRange(day, day, zone),
+        today=place.today,
+        newest=around.newest,
+        nights=around.nights or (),
+    )
     return replace(section, partial=next(iter(found.values()), None))
 
 
@@ -92,7 +100,7 @@ async def _give_reasons(
         collection
         for collection in source.collections.values()
         if (section := found.get(collection.qualified))
-        and (section.missing == NO_RECORD or _NIGHT in section.lacks)
+        and (section.missing == NO_RECORD or section.lacks.get(_NIGHT) == NO_NIGHT)
         and not collection.entered
     ]
     if not missing:
@@ -112,7 +120,7 @@ async def _give_reasons(
     evidence = await gather(call.caller, source, asker, [day], here=place, now=now, known=known)
     for collection in missing:
         word, why = evidence.why(collection, day)
-        if _NIGHT in (section := found[collection.qualified]).lacks:
+        if (section := found[collection.qualified]).lacks.get(_NIGHT) == NO_NIGHT:
             lacks = {_NIGHT: NO_NIGHT if word == NO_RECORD else word}
             found[collection.qualified] = replace(section, lacks=lacks, why=why)
             continue
@@ -149,8 +157,12 @@ async def _section(
     text = section_text(shape, fetched.records, day, whole=fetched.complete)
     scoreless = next(iter(without_score(fetched.records, collection, today=place.today, asked=())), None)
     lacks = {collection.value_field: scoreless} if collection.value_field and scoreless else {}
-    if collection.name == SLEEP and fetched.complete and nightless(fetched.records):
-        lacks = {_NIGHT: NO_NIGHT}
+    if collection.name == SLEEP and fetched.complete:
+        sorted_out = night(fetched.records)
+        if nightless(fetched.records):
+            lacks = {_NIGHT: NO_NIGHT}
+        elif sorted_out.main is None and sorted_out.in_progress:
+            lacks = {_NIGHT: "in_progress"}
     return Section(
         collection.qualified,
         text,

@@ -85,3 +85,13 @@ async def test_a_day_that_a_journey_made_shorter_or_longer_is_said_to_be_where_o
     assert any("shorter or longer than others" in note for note in answer["notes"])
     assert "partial" not in home
     assert "offsets" not in home
+
+
+async def test_the_page_of_a_day_whose_night_is_going_on_names_it_as_missing() -> None:
+    source = FakeSource({"sleep": [OVER, RUNNING]}, zone=BERLIN)
+    connector = Connector(source, now=datetime(2026, 3, 11, 1, 50, tzinfo=BERLIN), chatgpt=True)
+
+    page = await connector.ask("fetch", id="day:2026-03-11")
+
+    assert "oura.sleep.main_sleep: in_progress" in page["metadata"]["missing"]
+    assert "still going on, so not yet a night" in page["text"]
