@@ -8,8 +8,9 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from structlog.testing import capture_logs
 
-from app.sources.oura.breaker import FAILURES, PAUSES_S, Down
+from app.sources.oura.breaker import FAILURES, LONGEST_S, PAUSES_S, Down
 from app.sources.oura.catalog import COLLECTIONS
 from app.sources.oura.client import OuraClient
 from app.sources.oura.pace import AT_ONCE
@@ -144,6 +145,42 @@ async def test_what_is_broken_alone_is_told_of_each() -> None:
         "Oura's vO2_max has been failing for 1 s (last: HTTP 500); "
         "Oura's workout has been failing for 1 s (last: HTTP 500)"
     )
+
+
+async def test_the_log_says_what_is_down_and_when_it_is_all_of_it() -> None:
+    oura, time = OneIsBroken("vO2_max"), Time()
+    with capture_logs() as written:
+        async with asking_for(oura, time) as ask:
+            for _ in range(FAILURES):
+                await fails(partial(ask, "vO2_max"))
+            await ask("daily_sleep")
+            oura.broken |= {"workout", "daily_sleep"}
+            for name in ("workout", "daily_sleep", "workout"):
+                await fails(partial(ask, name))
+            time.at += PAUSES_S[-1]
+            oura.broken.clear()
+            await ask("daily_sleep")
+
+    assert [(line["event"], line.get("reason")) for line in written] == [
+        ("source_down", "HTTP 500 (vO2_max alone)"),
+        ("source_down", "HTTP 500"),
+        ("source_back", None),
+    ]
+
+
+async def test_what_nobody_has_asked_for_a_while_is_not_said_to_be_failing_still() -> None:
+    oura, time, clients = OneIsBroken("vO2_max"), Time(), list[OuraClient]()
+    async with asking_for(oura, time, clients) as ask:
+        for _ in range(FAILURES):
+            await fails(partial(ask, "vO2_max"))
+        (client,) = clients
+        soon = client.troubles(ADA)
+        time.at += PAUSES_S[0] + LONGEST_S
+
+        later = client.troubles(ADA)
+
+    assert "source_down" in soon
+    assert "source_down" not in later
 
 
 @pytest.mark.parametrize("places", ["free", "taken at first"])

@@ -4,8 +4,9 @@ A record comes into being only after the owner approved something, lives ten min
 pending → working → connected or refused, each step by compare-and-set, so that however often the browser
 repeats the callback, one of them acts. What is left after that is a tombstone that only says how it ended.
 
-The source is sent the hash of a verifier that the record keeps (PKCE), so a code that was given to another sign-in is
-no good in this one: who slips their own code into the owner's browser, or the owner's into theirs, gets nothing.
+The source is sent the hash of a verifier that the record keeps (PKCE). Where it compares them, as its metadata says it
+can, a code that was given to another sign-in is no good in this one: who slips their own code into the owner's browser,
+or the owner's into theirs, gets nothing.
 """
 
 import hashlib

@@ -121,10 +121,9 @@ class Breaker:
         )
 
     def down(self) -> str | None:
-        """Say that the source is down, or what of it, as far as is known; None if it answers."""
-        rows = [self._source] if self._source_holds() else [row for row in self._alone.values() if _holds(row)]
+        """Say that the source is down, or what of it; None if it answers, or if nobody has asked for a while."""
         now = self._clock()
-        return "; ".join(row.told(now) for row in rows) or None
+        return "; ".join(row.told(now) for row in self._rows() if now < row.not_before + LONGEST_S) or None
 
     @asynccontextmanager
     async def asking(self, collection: str, *, last: bool = True) -> AsyncIterator[Asking]:
@@ -162,6 +161,10 @@ class Breaker:
                 held.probe = None
                 probe.set()
 
+    def _rows(self) -> list[_Row]:
+        """Return the rows that keep something from being asked freely."""
+        return [self._source] if self._source_holds() else [row for row in self._alone.values() if _holds(row)]
+
     def _source_holds(self) -> bool:
         return _holds(self._source) and not (self._there and len(self._failing) == 1)
 
@@ -186,18 +189,20 @@ class Breaker:
         """
         if not asking.last:
             return
-        was_up, now = self.down() is None, self._clock()
+        before, now = self._rows(), self._clock()
         for row, failures in rows:
             if row.failures == failures and (there or row is self._source):
                 row.add(reason, now, asking.wait_s)
                 if row is self._source:
                     self._failing.add(asking.collection)
                     self._there &= there
-        if was_up and self.down() is not None:
-            _log.warning("source_down", source="oura", reason=reason)
+        for row in self._rows():
+            if row not in before:
+                alone = "" if row is self._source else f" ({asking.collection} alone)"
+                _log.warning("source_down", source="oura", reason=f"{reason}{alone}")
 
     def _answered(self, collection: str) -> None:
-        was_down = self.down() is not None
+        was_down = bool(self._rows())
         if self._source_holds():
             self._alone.clear()  # what each of them met was the same thing, and that is over
         else:
@@ -205,7 +210,7 @@ class Breaker:
         self._source.failures = 0
         self._failing.clear()
         self._there = True
-        if was_down and self.down() is None:
+        if was_down and not self._rows():
             _log.warning("source_back", source="oura")
 
 
