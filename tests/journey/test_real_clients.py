@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
@@ -17,6 +18,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAu
 from pydantic import AnyUrl
 
 from app.demo.browser import Browser
+from tests.node import node_for
 from tests.processes import Process, vitals
 
 pytestmark = pytest.mark.process
@@ -108,12 +110,8 @@ async def test_the_client_of_today_signs_in_and_gets_an_answer_with_progress(mod
     assert memory.tokens.refresh_token
 
 
-def test_the_client_of_last_year_signs_in_and_gets_an_answer_with_progress(demo: Process) -> None:
-    python = os.environ.get("VITALS_MCP1_PYTHON", "")
-    if not python:
-        pytest.skip("VITALS_MCP1_PYTHON names no Python with mcp 1.x (mcp1); it cannot share an environment with 2.x.")
-    script = Path(__file__).with_name("client_v1.py")
-    command = [python, str(script), demo.mcp_url]
+def speak(command: list[str]) -> dict[str, Any]:
+    """Run a client that prints the address to sign in at; tell it where that ended, and return what it found."""
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={}
     ) as client:
@@ -124,10 +122,36 @@ def test_the_client_of_last_year_signs_in_and_gets_an_answer_with_progress(demo:
             client.stdin.write(anyio.run(signed_in, address.strip()) + "\n")
             client.stdin.flush()
         out, err = client.communicate(timeout=60)
-
     assert client.returncode == 0, err
-    facts = json.loads(out)
-    assert facts["server"] == "vitals"
-    assert "health_query" in facts["tools"]
-    assert (facts["error"], facts["complete"]) == (False, True)
-    assert facts["progress"] > 0
+    facts: dict[str, Any] = json.loads(out)
+    return facts
+
+
+def served_well(facts: dict[str, Any]) -> bool:
+    """Whether a client was let in, found the tools, and got a whole answer with progress before it."""
+    told = facts["server"], facts["error"], facts["complete"], facts["progress"] > 0
+    return told == ("vitals", False, True, True) and "health_query" in facts["tools"]
+
+
+def test_the_client_of_last_year_signs_in_and_gets_an_answer_with_progress(demo: Process) -> None:
+    python = os.environ.get("VITALS_MCP1_PYTHON", "")
+    if not python:
+        pytest.skip("VITALS_MCP1_PYTHON names no Python with mcp 1.x (mcp1); it cannot share an environment with 2.x.")
+
+    facts = speak([python, str(Path(__file__).with_name("client_v1.py")), demo.mcp_url])
+
+    assert served_well(facts), facts
+
+
+def test_the_client_in_typescript_signs_in_refreshes_and_gets_an_answer_with_progress(demo: Process) -> None:
+    modules = Path(os.environ.get("VITALS_CONFORMANCE", "/nowhere"), "node_modules")
+    sdk = modules / "@modelcontextprotocol" / "sdk"
+    if not sdk.is_dir():
+        pytest.skip("No TypeScript SDK. Run `npm ci` in .ci/conformance and name that folder in VITALS_CONFORMANCE.")
+    node = node_for(modules)
+    if node is None:
+        pytest.skip("The TypeScript SDK needs Node.")
+
+    facts = speak([node, str(Path(__file__).with_name("client_ts.mjs")), str(sdk), demo.mcp_url])
+
+    assert served_well(facts), facts

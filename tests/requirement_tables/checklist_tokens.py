@@ -130,13 +130,10 @@ SERVED = (
         "tests/journey/test_real_clients.py::test_the_client_of_today_signs_in_and_gets_an_answer_with_progress",
         "tests/journey/test_real_clients.py::test_the_client_of_last_year_signs_in_and_gets_an_answer_with_progress",
     ),
-    Line(
-        id="Clients: the TypeScript SDK's client",
-        source="Clients",
-        link="",
-        says="the TypeScript SDK's client signs in and calls a tool",
-        gap="No test runs it yet. The conformance suite is built on that SDK, but sends no token of its own, so its "
-        "sign-in is not shown.",
+    _line(
+        "Clients",
+        "the TypeScript SDK's client",
+        "tests/journey/test_real_clients.py::test_the_client_in_typescript_signs_in_refreshes_and_gets_an_answer_with_progress",
     ),
     _line(
         "Clients",
