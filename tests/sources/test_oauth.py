@@ -1,6 +1,5 @@
 """Codes and refresh tokens are single-use: asked at most once at each endpoint, and never again without an answer."""
 
-import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -11,7 +10,6 @@ import pytest
 
 from app.simulator import App, Simulator
 from app.sources.oura.oauth import ExchangeFailed, OuraOAuth
-from app.sources.oura.token_wire import Rejection, life_s, parse_tokens
 from app.vault.outcomes import NotSent, OutcomeUnknown, RefreshMisconfigured, RefreshRefused
 from tests.journey.test_whole_way import pkce
 
@@ -338,48 +336,6 @@ async def test_revoking_tells_every_endpoint_in_its_own_way_and_no_log(caplog: p
 async def test_revoking_in_vain_is_said_and_never_raised(answer: Answer) -> None:
     async with oauth(Endpoints(old=answer, new=answer)) as client:
         assert await client.revoke(access_token="a", refresh_token=None) is False
-
-
-NONSENSE: tuple[object, ...] = (None, 0, -5, "soon", True, float("nan"), float("inf"), [], "1e999", 10**400)
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (2591999, 2591999),
-        ("3600", 3600),
-        (86400.5, 86400.5),
-        (1, 60),
-        (10**12, 400 * 86400),
-        *((bad, 86400) for bad in NONSENSE),
-    ],
-)
-def test_the_life_of_a_token_is_read_or_taken_to_be_a_day(value: object, expected: float) -> None:
-    assert life_s(value) == expected
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param({"access_token": None}, id="no access token"),
-        pytest.param({"access_token": "a\r\nX-Evil: 1"}, id="a header inside"),
-        pytest.param({"access_token": "x" * 5000}, id="too long"),
-        pytest.param({"refresh_token": 5}, id="a refresh token of another type"),
-        pytest.param({"token_type": "mac"}, id="not a bearer token"),
-    ],
-)
-def test_tokens_that_cannot_be_used_are_not_accepted(change: dict[str, object]) -> None:
-    with pytest.raises(OutcomeUnknown):
-        parse_tokens(200, json.dumps(GOOD | change).encode(), token_url=OLD)
-
-
-def test_a_missing_scope_is_unknown_and_a_missing_refresh_token_is_none() -> None:
-    body = {"access_token": "a", "token_type": "Bearer", "expires_in": 60}
-
-    got = parse_tokens(200, json.dumps(body).encode(), token_url=OLD)
-
-    assert not isinstance(got, Rejection)
-    assert (got.scopes, got.refresh_token) == (None, None)
 
 
 @pytest.mark.anyio
