@@ -8,6 +8,7 @@ import pytest
 
 from app.simulator import Person, Simulator
 from app.sources.oura.catalog import COLLECTIONS
+from app.tools.caveats.absence import ENTERED
 from tests.app_under_test import Clock, running_app
 from tests.cases.asking import asking, told
 from tests.cases.oura_records import BERLIN, DATED, NINE, document, night, sample
@@ -205,7 +206,7 @@ async def test_of_what_the_owner_writes_down_it_is_said_that_none_was_noted(tmp_
             held.records[name] = []
             answer = await told(app, "health_query", collection=name, day="yesterday")
 
-            assert answer["empty"] == {"reasons": ["no_record"], "note": "The owner noted none."}, name
+            assert answer["empty"] == {"reasons": ["no_record"], "note": ENTERED}, name
             assert "partial" not in answer
     assert set(NOTED) == {"enhanced_tag", "tag", "rest_mode_period"}
 

@@ -47,7 +47,7 @@ CONCLUDE: Final = {
     NOT_LOOKED_UP: "not_looked_up: why there is no record was looked for on newer days only; ask for fewer days.",
 }
 OCCASIONAL: Final = "It comes only now and then, so a day without one is usual."
-ENTERED: Final = "The owner noted none."
+ENTERED: Final = "None is noted at the source, which is not proof that nothing happened."
 _NO_NIGHTS: Final = (
     "The days under days_without_night have naps or rest alone: what they slept then is not how long the night was."
 )

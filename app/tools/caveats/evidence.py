@@ -77,7 +77,7 @@ class Evidence:
             return word, f"The sleep of {day} is there; what is computed from it is not."
         clock = self._clock(collection, day)
         if collection.date_kind is DateKind.ACTIVITY_DAY and self.now < datetime.combine(day, _ACTIVITY_BEGINS, clock):
-            return IN_FUTURE, f"It is {self.now.astimezone(clock):%H:%M}: the activity day {day} begins at 04:00."
+            return IN_FUTURE, f"It is {self._now_by(clock, day)}: the activity day {day} begins at 04:00."
         if worn := (self.unworn_nights if nightly else self.unworn).get(day):
             return NOT_WORN, worn
         if nightly and self.now < datetime.combine(day, _NIGHT_OVER, clock):
@@ -93,10 +93,13 @@ class Evidence:
         return self.here.own if self.clocks is None else self.clocks.on(day)
 
     def _before_its_end(self, day: date, clock: tzinfo) -> str:
+        said = "is still to come" if self.now.astimezone(clock).date() < day else "may not be over yet"
+        return f"It is {self._now_by(clock, day)}: the night of {day} {said}."
+
+    def _now_by(self, clock: tzinfo, day: date) -> str:
+        """Return what time it is by a clock, with the date where that is not the day in question."""
         there = self.now.astimezone(clock)
-        if there.date() < day:
-            return f"It is {there:%H:%M} on {there.date()} by the owner's clock: the night of {day} is still to come."
-        return f"It is {there:%H:%M}: the night of {day} may not be over yet."
+        return f"{there:%H:%M}" + ("" if there.date() == day else f" on {there.date()} by the owner's clock")
 
     def _silence(self, day: date, clock: tzinfo, *, nightly: bool) -> str | None:
         """Say that the newest sample is older than the day, or than the night; None if it is not."""

@@ -33,7 +33,7 @@ def last_night(collection: Collection, place: Here, dates: Sequence[str | None])
         raise BadRequest("last night stands alone: give day=last night, without start and end.")
     today = place.today
     if collection.date_kind is DateKind.WAKE_DAY:
-        return Span(today, today), (f"Last night is filed under the day it ended, {today}.",)
+        return Span(today, today), (f"Last night is filed under the day it ends, {today}.",)
     if not collection.dense:
         raise BadRequest(f"{collection.qualified} is not filed by nights: say today ({today}) or yesterday.")
     if (hours := _asleep(place, today)) is not None:
@@ -46,7 +46,9 @@ def last_night(collection: Collection, place: Here, dates: Sequence[str | None])
     else:
         since = datetime.combine(today - _DAY, _EVENING, place.own)
         until = datetime.combine(today, _NOON, place.own)
-        note = "Last night was read as 18:00 to 12:00; when the owner slept is in sleep."
+        note = (
+            "Last night was read as 18:00 to 12:00: no main sleep is known for it. What there is of sleep is in sleep."
+        )
     return Span(since.astimezone(place.zone).date(), until.astimezone(place.zone).date(), since, until), (note,)
 
 

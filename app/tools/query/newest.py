@@ -14,7 +14,7 @@ from app.tools.dates.spans import Span
 from app.tools.dates.zones import Here
 from app.tools.progress import Together
 from app.tools.query.answering import Question, answer
-from app.tools.records.nights import GOING_ON, night
+from app.tools.records.nights import GOING_ON, NEVER, night
 from app.tools.records.placing import day_of, end_day_of, stamp
 from app.tools.rendering import Answer
 
@@ -83,13 +83,13 @@ def _candidates(records: Sequence[Record], collection: Collection, days: DateRan
     """Return the records of which the last is the newest there is.
 
     One that lasts counts on every day, so that an old one comes with the days of now: a newer one may have begun and
-    ended before these. A night in progress stands for none that is over.
+    ended before these. A night in progress stands for none that is over, and rest is no sleep.
     """
     if collection.date_kind is DateKind.SPAN and days is not None:
         return [one for one in records if (day := day_of(one, collection, days.zone)) and day >= days.start]
     if collection.name == SLEEP:
         going_on = night(records).in_progress
-        return [one for one in records if one not in going_on]
+        return [one for one in records if one not in going_on and one.get("type") not in NEVER]
     return records
 
 

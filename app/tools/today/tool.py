@@ -6,7 +6,7 @@ newest record says how far back the data goes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 import anyio
 
@@ -60,6 +60,9 @@ _NEWER_NIGHT = (
 _ONLY_NAPS = "A day without main has no night, only naps or rest: its all_sleep_of_day is not how long that night was."
 _OPEN_APP = "Nights and scores come only after the owner opens the source's app."
 _NOT_OVER = "Today is not over: a nap may still add to all_sleep_of_day."
+_EVENING = time(18)  # a nap that ends later belongs to the next day
+_LATE_NAP = "A nap that ends after 18:00 is filed under tomorrow, {}, and adds nothing to today."
+_NAP_OF_TOMORROW = _LATE_NAP + " One is there already: health_query has it."
 _PARTLY = (
     "The days under partial were not synced to their end: naps after the newest sample may be missing in them, and so "
     "in their all_sleep_of_day. Their night and scores, where they are there, are as whole as on other days."
@@ -200,7 +203,12 @@ def _answer(
     }
     rested, about_rest = resting.told(place.today - timedelta(days=days), place.today)
     answer |= rested
-    notes = [*place.notes, *((_PARTLY,) if partly else ()), *_of_today(today), *_of_what_is_there(parts, writer, place)]
+    notes = [
+        *place.notes,
+        *((_PARTLY,) if partly else ()),
+        *_of_today(today, parts[NIGHT], now),
+        *_of_what_is_there(parts, writer, place),
+    ]
     if going_on:
         notes.append(GOING_ON)
     nights = [
@@ -223,10 +231,14 @@ def _answer(
     return answer
 
 
-def _of_today(today: Answer) -> list[str]:
-    """Say what may still be added to today."""
-    last = today.get(NIGHT)
-    return [_NOT_OVER] if isinstance(last, dict) and "all_sleep_of_day" in last else []
+def _of_today(today: Answer, nights: Part, now: datetime) -> list[str]:
+    """Say what may still be added to today, and from the evening on where naps go instead."""
+    last, tomorrow = today.get(NIGHT), now.date() + _DAY
+    if night(nights.records.get(tomorrow, ())).naps:
+        return [_NAP_OF_TOMORROW.format(tomorrow)]
+    if not isinstance(last, dict) or "all_sleep_of_day" not in last:
+        return []
+    return [_NOT_OVER if now.time() < _EVENING else _LATE_NAP.format(tomorrow)]
 
 
 def _of_what_is_there(parts: Mapping[str, Part], writer: Writer, place: Here) -> list[str]:

@@ -48,7 +48,7 @@ async def test_what_else_there_is_of_its_day_is_said_beside_the_newest_record() 
     alone = await Connector(FakeSource({"sleep": [NIGHT]})).ask("health_query", collection="sleep", latest=True)
 
     assert (several["n"], several["newest_only"]) == (1, True)
-    assert several["also_that_day"] == {"long_sleep": 1, "sleep": 1}
+    assert several["also_that_day"] == {"long_sleep": 1, "rest": 1}
     assert any("ask with day=2026-03-10" in note for note in several["notes"])
     assert "also_that_day" not in alone
     assert not any("ask with day=" in note for note in alone["notes"])
@@ -76,3 +76,18 @@ async def test_the_newest_tag_is_the_one_that_began_last_though_an_older_one_las
     assert (both["data"][0]["id"], both["start"], both["age_days"]) == ("short", "2026-03-01", 9)
     assert both["also_that_day"] == 1
     assert (old["data"][0]["id"], old["start"]) == ("old", "2024-01-05")
+
+
+async def test_rest_is_not_the_newest_sleep() -> None:
+    rest = {**sleep("2026-03-10", "rest"), "id": "rest", "bedtime_start": "2026-03-10T07:30:00+01:00"}
+    rest |= {"bedtime_end": "2026-03-10T08:30:00+01:00"}
+    both = await Connector(FakeSource({"sleep": [NIGHT, rest]}, zone=BERLIN), now=LATE).ask(
+        "health_query", collection="sleep", latest=True
+    )
+    alone = await Connector(FakeSource({"sleep": [rest]}, zone=BERLIN), now=LATE).ask(
+        "health_query", collection="sleep", latest=True
+    )
+
+    assert [one["type"] for one in both["data"]] == ["long_sleep"]
+    assert both["also_that_day"] == {"rest": 1}
+    assert [one["type"] for one in alone["data"]] == ["rest"]  # there is nothing else, and it says what it is

@@ -95,3 +95,15 @@ async def test_the_page_of_a_day_whose_night_is_going_on_names_it_as_missing() -
 
     assert "oura.sleep.main_sleep: in_progress" in page["metadata"]["missing"]
     assert "still going on, so not yet a night" in page["text"]
+
+
+async def test_what_time_it_is_by_the_owners_clock_is_told_with_its_date_where_that_is_another() -> None:
+    connector = Connector(
+        FakeSource({"sleep": nights("-04:00", 8, 9, 10)}, zone=BERLIN), now=datetime(2026, 3, 10, 18, tzinfo=UTC)
+    )
+
+    answer = await connector.ask("health_query", collection="daily_activity", day="today", timezone="Asia/Tokyo")
+
+    assert answer["empty"]["evidence"] == [
+        "It is 14:00 on 2026-03-10 by the owner's clock: the activity day 2026-03-11 begins at 04:00."
+    ]

@@ -1,6 +1,8 @@
 """`health_today` when one collection is refused for a reason of its own: it is named, and costs the others nothing."""
 
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -10,6 +12,8 @@ from app.sources.base import Collection, DateRange, Fetched, Record
 from tests.tools.fakes import Connector, FakeSource, sleep
 
 pytestmark = pytest.mark.anyio
+
+BERLIN = ZoneInfo("Europe/Berlin")
 
 MARK: Record = {
     "id": "m",
@@ -114,3 +118,22 @@ async def test_where_today_has_no_sleep_yet_nothing_is_said_of_adding_to_it() ->
 
     assert not any("may still add" in note for note in without["notes"])
     assert any(note.startswith("Today is not over") for note in with_night["notes"])
+
+
+@pytest.mark.parametrize(
+    ("hour", "late_nap", "said"),
+    [
+        pytest.param(12, False, "a nap may still add to all_sleep_of_day", id="at noon"),
+        pytest.param(21, False, "is filed under tomorrow, 2026-03-11, and adds nothing to today.", id="in the evening"),
+        pytest.param(21, True, "One is there already: health_query has it.", id="with a nap of this evening"),
+    ],
+)
+async def test_from_the_evening_on_a_nap_adds_to_tomorrow(hour: int, late_nap: bool, said: str) -> None:
+    nap = {**sleep("2026-03-11", "late_nap"), "bedtime_start": "2026-03-10T18:10:00+01:00"}
+    nap |= {"bedtime_end": "2026-03-10T18:50:00+01:00", "total_sleep_duration": 2000}
+    source = FakeSource({"sleep": [sleep("2026-03-10"), *([nap] if late_nap else [])]}, zone=BERLIN)
+
+    answer = await Connector(source, now=datetime(2026, 3, 10, hour, tzinfo=BERLIN)).ask("health_today", days=0)
+
+    assert sum("nap" in note and said in note for note in answer["notes"]) == 1
+    assert sum("adds nothing" in note or "may still add" in note for note in answer["notes"]) == 1
