@@ -283,6 +283,8 @@ async def test_a_page_of_a_journey_names_the_owners_clock() -> None:
 
     now = await connector({"sleep": [away]}).ask("fetch", id="day:2026-03-10")
     then = await connector({"sleep": [once]}).ask("fetch", id="day:2026-02-10")
+    landed = {**once, "bedtime_end": "2026-02-10T11:05:00+00:00"}
+    flown = await connector({"sleep": [landed]}).ask("fetch", id="day:2026-02-10")
     home = await connector({"sleep": [sleep("2026-03-10")]}).ask("fetch", id="day:2026-03-10")
 
     assert "Days are the owner's, at -04:00;" in now["text"]
@@ -290,6 +292,7 @@ async def test_a_page_of_a_journey_names_the_owners_clock() -> None:
     assert "timezone would" not in now["text"]  # a page takes no zone
     assert "The owner's clock was at -04:00, not that of UTC" in then["text"]
     assert "Heart rate is counted to the day of UTC all the same." in then["text"]
+    assert "At one end of a sleep of this page the owner's clock was at -04:00, not that of UTC" in flown["text"]
     assert "owner's clock" not in home["text"]
     assert "newest night" not in home["text"]
 

@@ -163,17 +163,16 @@ def _another_page(place: Here, day: date) -> list[str]:
 def _journey(found: list[Section], place: Here) -> list[str]:
     """Say that the owner's clock was not that of the page, where the nights of the day tell so."""
     nights = [record for section in found if section.collection.endswith(f".{SLEEP}") for record in section.records]
-    away = {
-        at.isoformat()[-6:]
-        for _, at in stamps(nights, NIGHT_CLOCK)
-        if at.utcoffset() != at.astimezone(place.zone).utcoffset()
-    }
+    known = [at for _, at in stamps(nights, NIGHT_CLOCK)]
+    away = {at.isoformat()[-6:] for at in known if at.utcoffset() != at.astimezone(place.zone).utcoffset()}
     if not away:
         return []
     if place.guessed:
         return [f"The owner's clock was at {' and '.join(sorted(away))}; heart rate is counted to the day of UTC."]
+    always = all(at.utcoffset() != at.astimezone(place.zone).utcoffset() for at in known)
+    when = "The" if always else "At one end of a sleep of this page the"
     return [
-        f"The owner's clock was at {' and '.join(sorted(away))}, not that of {place.zone.key}, as on a journey. "
+        f"{when} owner's clock was at {' and '.join(sorted(away))}, not that of {place.zone.key}, as on a journey. "
         f"Heart rate is counted to the day of {place.zone.key} all the same."
     ]
 
