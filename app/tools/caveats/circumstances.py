@@ -143,7 +143,8 @@ async def _ask(
     collection = source.collections.get(name)
     if collection is None or collection.granted_by(await source.granted(caller)) is False:
         return None
-    return (await source.fetch(caller, collection, days, fields=fields, latest=latest)).records
+    fetched = await source.fetch(caller, collection, days, fields=fields, latest=latest)
+    return fetched.records if fetched.complete else None  # a part would tell of nights or rings that are not there
 
 
 def without_score(

@@ -1,11 +1,14 @@
 """What is not over or not whole, asked for with `health_query`: said of the right day, by the owner's clock."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from app.identity import Caller
+from app.sources.base import Collection, DateRange, Fetched
 from tests.tools.fakes import Connector, FakeSource, heart, sleep
 
 pytestmark = pytest.mark.anyio
@@ -107,3 +110,19 @@ async def test_what_time_it_is_by_the_owners_clock_is_told_with_its_date_where_t
     assert answer["empty"]["evidence"] == [
         "It is 14:00 on 2026-03-10 by the owner's clock: the activity day 2026-03-11 begins at 04:00."
     ]
+
+
+class HalfOfTheNights(FakeSource):
+    """Of sleep only a part arrives, whoever asks."""
+
+    async def fetch(self, caller: Caller, collection: Collection, days: DateRange | None, **more: Any) -> Fetched:
+        came = await super().fetch(caller, collection, days, **more)
+        return replace(came, records=(), complete=False) if collection.name == "sleep" else came
+
+
+async def test_nights_that_came_in_part_are_no_sign_that_there_was_none() -> None:
+    source = HalfOfTheNights({"sleep": nights("+01:00", 4, 5, 6)}, zone=BERLIN)
+
+    await Connector(source).ask("health_query", collection="daily_stress", day="2026-03-05")
+
+    assert [name for name, _, _ in source.asked].count("sleep") == 2  # once more, by whoever looks for reasons
