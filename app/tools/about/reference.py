@@ -26,6 +26,9 @@ last night go by the clock of the newest night; an answer says so and gives that
 - Heart rate and other streams of samples are counted to the day of the answer's `timezone`, although their
   timestamps are in UTC.
 - Tags and rest periods last, and count on every day from their first to their last.
+- Across a journey an answer has `offsets`, the clock of each day, where its records or the nights beside it tell. The
+  values of a day (scores of sleep and readiness, resilience, blood oxygen, heart age, bedtime advice) carry no clock:
+  ask `sleep` for the same days.
 
 ## Kinds of numbers
 

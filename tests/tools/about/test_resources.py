@@ -6,6 +6,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextResourceContents
 
+from app.sources.base import DateKind
 from app.sources.oura.catalog import COLLECTIONS
 from app.sources.registry import Sources
 from app.tools.about.reference import ABOUT, catalog_page, page_of
@@ -96,3 +97,13 @@ def test_the_page_about_it_names_no_product_it_cannot_be_read_without() -> None:
     assert "Oura" not in ABOUT
     for word in ("seconds", "time zone", "woke up", "synthetic", "continue_from", "never zero", "diagnosis"):
         assert word in ABOUT
+
+
+def test_the_page_names_what_carries_no_clock() -> None:
+    dated = (one for one in COLLECTIONS.values() if one.date_kind is not DateKind.UNDATED)
+    silent = {one.name for one in dated if not (one.clock_field or one.dense or one.grows)}
+
+    assert silent == {
+        "daily_sleep", "daily_readiness", "daily_resilience", "daily_spo2", "daily_cardiovascular_age", "sleep_time"
+    }  # fmt: skip
+    assert "scores of sleep and readiness, resilience, blood oxygen, heart age, bedtime advice) carry no clock" in ABOUT
