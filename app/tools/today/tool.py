@@ -206,7 +206,7 @@ def _answer(
     notes = [
         *place.notes,
         *((_PARTLY,) if partly else ()),
-        *_of_today(today, parts[NIGHT], now),
+        *_of_today(today, parts[NIGHT], evidence),
         *_of_what_is_there(parts, writer, place),
     ]
     if going_on:
@@ -231,8 +231,11 @@ def _answer(
     return answer
 
 
-def _of_today(today: Answer, nights: Part, now: datetime) -> list[str]:
+def _of_today(today: Answer, nights: Part, evidence: Evidence) -> list[str]:
     """Say what may still be added to today, and from the evening on where naps go instead."""
+    if _elsewhere(evidence):
+        return []  # naps go by the owner's clock, and it is not the one that was asked for
+    now = evidence.now.astimezone(evidence.here.own)
     last, tomorrow = today.get(NIGHT), now.date() + _DAY
     if night(nights.records.get(tomorrow, ())).naps:
         return [_NAP_OF_TOMORROW.format(tomorrow)]

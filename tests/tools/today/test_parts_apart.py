@@ -137,3 +137,19 @@ async def test_from_the_evening_on_a_nap_adds_to_tomorrow(hour: int, late_nap: b
 
     assert sum("nap" in note and said in note for note in answer["notes"]) == 1
     assert sum("adds nothing" in note or "may still add" in note for note in answer["notes"]) == 1
+
+
+@pytest.mark.parametrize("zone", ["America/Los_Angeles", "Asia/Tokyo"])
+async def test_by_a_clock_that_is_not_the_owners_nothing_is_said_of_naps_to_come(zone: str) -> None:
+    night = sleep("2026-03-11", bedtime_start="2026-03-10T23:40:00+01:00", end="2026-03-11T06:30:00+01:00")
+    nap = {**sleep("2026-03-11", "late_nap"), "bedtime_start": "2026-03-11T07:10:00+01:00"}
+    nap |= {"bedtime_end": "2026-03-11T07:40:00+01:00"}
+    connector = Connector(
+        FakeSource({"sleep": [night, nap]}, zone=BERLIN), now=datetime(2026, 3, 11, 11, tzinfo=BERLIN)
+    )
+
+    named = await connector.ask("health_today", days=0, timezone=zone)
+    own = await connector.ask("health_today", days=0)
+
+    assert not any("adds nothing" in note or "may still add" in note for note in named["notes"])
+    assert any("may still add" in note for note in own["notes"])
