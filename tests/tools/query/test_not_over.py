@@ -112,6 +112,28 @@ async def test_what_time_it_is_by_the_owners_clock_is_told_with_its_date_where_t
     ]
 
 
+async def test_last_night_is_not_said_to_have_ended_while_it_goes_on() -> None:
+    connector = Connector(
+        FakeSource({"sleep": [OVER, RUNNING]}, zone=BERLIN), now=datetime(2026, 3, 11, 1, 50, tzinfo=BERLIN)
+    )
+
+    answer = await connector.ask("health_query", collection="sleep", day="last night")
+
+    assert answer["in_progress"] == ["2026-03-11"]
+    assert "Last night is filed under the day it ends, 2026-03-11." in answer["notes"]
+
+
+async def test_where_there_are_naps_alone_no_night_is_said_to_be_in_sleep() -> None:
+    nap = sleep("2026-03-10", "late_nap", bedtime_start="2026-03-10T13:00:00+01:00", end="2026-03-10T13:40:00+01:00")
+    source = FakeSource({"sleep": [nap], "heartrate": heart(datetime(2026, 3, 9, 22, tzinfo=UTC), 7)}, zone=BERLIN)
+    connector = Connector(source, now=datetime(2026, 3, 10, 16, tzinfo=BERLIN))
+
+    answer = await connector.ask("health_query", collection="heartrate", day="last night")
+
+    assert any(note.startswith("Last night was read as 18:00 to 12:00: no main sleep is") for note in answer["notes"])
+    assert not any("when the owner slept" in note for note in answer["notes"])
+
+
 class HalfOfTheNights(FakeSource):
     """Of sleep only a part arrives, whoever asks."""
 
