@@ -211,9 +211,12 @@ async def test_d5_the_records_do_not_wait_for_the_clock(tmp_path: Path) -> None:
         with anyio.fail_after(5):
             async with anyio.create_task_group() as group:
                 group.start_soon(partial(told, app, "health_query", collection="daily_sleep", day="today"))
-                while simulator.faults.held < 2:
+                while simulator.faults.held < 2:  # fail_after ends it where the second waits for the first
                     await anyio.lowlevel.checkpoint()
+                at_once = simulator.faults.held
                 simulator.faults.release()
+
+    assert at_once == 2
 
 
 async def test_d5_without_the_nights_the_zone_decides(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -184,8 +186,22 @@ def test_nothing_of_http_2_and_tls_is_loaded_before_the_first_question() -> None
     assert ran.stdout.strip() == "[]"
 
 
+@asynccontextmanager
+async def client_of_http_1(
+    folder: Path, serve: Callable[[anyio.abc.ByteStream], Awaitable[None]]
+) -> AsyncIterator[OuraClient]:
+    """A client of a server on loopback that offers HTTP/1.1 alone."""
+    certificate = pair(folder)
+    tcp = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = tcp.extra(anyio.abc.SocketAttribute.local_port)
+    listener = anyio.streams.tls.TLSListener(tcp, certificate.server("http/1.1"), standard_compatible=False)
+    async with listener, anyio.create_task_group() as group, outgoing(verify=certificate.trusting()) as http:
+        group.start_soon(listener.serve, serve)
+        yield OuraClient(http=http, api_url=f"https://127.0.0.1:{port}", tokens=Tokens())
+        group.cancel_scope.cancel()
+
+
 async def test_a_server_that_does_not_offer_http_2_is_asked_in_http_1(tmp_path: Path) -> None:
-    certificate = pair(tmp_path)
     seen: list[bytes] = []
 
     async def serve(stream: anyio.abc.ByteStream) -> None:
@@ -193,21 +209,14 @@ async def test_a_server_that_does_not_offer_http_2_is_asked_in_http_1(tmp_path: 
             seen.append(await stream.receive())
             await stream.send(b'HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\n{"data":[]}')
 
-    tcp = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    port = tcp.extra(anyio.abc.SocketAttribute.local_port)
-    listener = anyio.streams.tls.TLSListener(tcp, certificate.server("http/1.1"), standard_compatible=False)
-    async with listener, anyio.create_task_group() as group, outgoing(verify=certificate.trusting()) as http:
-        group.start_soon(listener.serve, serve)
-        client = OuraClient(http=http, api_url=f"https://127.0.0.1:{port}", tokens=Tokens())
+    async with client_of_http_1(tmp_path, serve) as client:
         found = await side_by_side(client)
-        group.cancel_scope.cancel()
 
     assert len(found) == AT_ONCE
     assert [head.split(b"\r\n")[0] for head in seen] == [b"GET /v2/usercollection/daily_sleep HTTP/1.1"] * AT_ONCE
 
 
 async def test_in_http_1_too_one_question_after_the_other_shares_a_connection(tmp_path: Path) -> None:
-    certificate = pair(tmp_path)
     connections: list[int] = []
 
     async def serve(stream: anyio.abc.ByteStream) -> None:
@@ -217,15 +226,9 @@ async def test_in_http_1_too_one_question_after_the_other_shares_a_connection(tm
                 connections[-1] += 1
                 await stream.send(b'HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\n{"data":[]}')
 
-    tcp = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    port = tcp.extra(anyio.abc.SocketAttribute.local_port)
-    listener = anyio.streams.tls.TLSListener(tcp, certificate.server("http/1.1"), standard_compatible=False)
-    async with listener, anyio.create_task_group() as group, outgoing(verify=certificate.trusting()) as http:
-        group.start_soon(listener.serve, serve)
-        client = OuraClient(http=http, api_url=f"https://127.0.0.1:{port}", tokens=Tokens())
+    async with client_of_http_1(tmp_path, serve) as client:
         with anyio.fail_after(10):
             for _ in range(2):
                 await client.page(ADA, SLEEP, {})
-        group.cancel_scope.cancel()
 
     assert connections == [2]
