@@ -12,6 +12,7 @@ from typing import Final
 
 from app.errors import BadRequest
 from app.sources.base import Collection, Source
+from app.sources.days import day_in
 from app.tools.about.reference import ABOUT, collection_page
 from app.tools.arguments import Argument, Given, quoted
 from app.tools.calling import Call, Definition
@@ -102,7 +103,7 @@ async def _day(call: Call, name: str) -> Answer:
     day = moment("id", name, today=place.today, zone=place.zone).first
     synthetic = any(source.synthetic for source in call.service.sources)
     place = await _by_the_owners_clock(call, source, place, day)
-    found = ahead(call) if day > place.today else await sections(call, place, day)
+    found = ahead(call) if day > place.today and not _begun(place, day) else await sections(call, place, day)
     whole = _written_day(call, place, day, found, synthetic=synthetic)
     for keep in range(len(found) - 1, -1, -1):
         if len(written(whole)) <= call.service.answer_max_chars:
@@ -115,10 +116,15 @@ async def _day(call: Call, name: str) -> Answer:
 async def _by_the_owners_clock(call: Call, source: Source, place: Here, day: date) -> Here:
     """Return the place as the page of a day goes by it: near today by the owner's own clock, which is asked for."""
     nights = source.collections.get(SLEEP)
-    if nights is None or not may_be_near(day, place) or day > place.latest:
+    if nights is None or not may_be_near(day, place) or day > max(place.latest, place.today + _DAY):
         return place
     known = await owners(call, source, nights, place, nameable=False)
     return counted_by_clock(known) if day >= known.today - _DAY else known
+
+
+def _begun(place: Here, day: date) -> bool:
+    """Whether a day that lies ahead has sleep already: a nap of this evening, or a night that is going on."""
+    return place.nights is not None and any(day_in(one.get("day")) == day for one in place.nights.records)
 
 
 def _cut(section: Section) -> Section:

@@ -134,6 +134,25 @@ async def test_where_there_are_naps_alone_no_night_is_said_to_be_in_sleep() -> N
     assert not any("when the owner slept" in note for note in answer["notes"])
 
 
+@pytest.mark.parametrize("zone", [BERLIN, TOKYO], ids=lambda zone: zone.key)
+async def test_the_page_of_tomorrow_has_what_this_evening_filed_there_and_calls_the_rest_ahead(zone: ZoneInfo) -> None:
+    def at(hour: int, minute: int) -> str:
+        return datetime(2026, 3, 10, hour, minute, tzinfo=zone).isoformat()
+
+    nap = sleep("2026-03-11", "late_nap", bedtime_start=at(18, 10), end=at(18, 50), asleep_s=2_000)
+    now = datetime(2026, 3, 10, 18, 55, tzinfo=zone)  # in Tokyo it is tomorrow nowhere yet
+
+    page = await Connector(FakeSource({"sleep": [nap]}, zone=zone), now=now, chatgpt=True).ask(
+        "fetch", id="day:2026-03-11"
+    )
+    none = await Connector(FakeSource(zone=zone), now=now, chatgpt=True).ask("fetch", id="day:2026-03-11")
+
+    assert "### nap" in page["text"]
+    assert "oura.sleep: in_future" not in page["metadata"]["missing"]
+    assert "oura.daily_sleep: in_future" in page["metadata"]["missing"]
+    assert "oura.sleep: in_future" in none["metadata"]["missing"]
+
+
 class HalfOfTheNights(FakeSource):
     """Of sleep only a part arrives, whoever asks."""
 
