@@ -18,7 +18,7 @@ from app.tools.dates.clocks import stamps
 from app.tools.dates.zones import Here
 from app.tools.documents.day_page import SLEEP, Section, section_text
 from app.tools.progress import Together
-from app.tools.records.nights import night, nightless
+from app.tools.records.nights import night
 from app.tools.records.placing import by_day
 from app.tools.records.shaping import Shape
 
@@ -157,12 +157,8 @@ async def _section(
     text = section_text(shape, fetched.records, day, whole=fetched.complete)
     scoreless = next(iter(without_score(fetched.records, collection, today=place.today, asked=())), None)
     lacks = {collection.value_field: scoreless} if collection.value_field and scoreless else {}
-    if collection.name == SLEEP and fetched.complete:
-        sorted_out = night(fetched.records)
-        if nightless(fetched.records):
-            lacks = {_NIGHT: NO_NIGHT}
-        elif sorted_out.main is None and sorted_out.in_progress:
-            lacks = {_NIGHT: "in_progress"}
+    if collection.name == SLEEP and fetched.complete and (sorted_out := night(fetched.records)).main is None:
+        lacks = {_NIGHT: "in_progress" if sorted_out.in_progress else NO_NIGHT}
     return Section(
         collection.qualified,
         text,
