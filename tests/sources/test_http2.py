@@ -207,7 +207,8 @@ async def test_a_server_that_does_not_offer_http_2_is_asked_in_http_1(tmp_path: 
     async def serve(stream: anyio.abc.ByteStream) -> None:
         async with stream:
             seen.append(await stream.receive())
-            await stream.send(b'HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\n{"data":[]}')
+            # It closes after each answer and says so, or a question may be sent on a connection that is ending.
+            await stream.send(b'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 11\r\n\r\n{"data":[]}')
 
     async with client_of_http_1(tmp_path, serve) as client:
         found = await side_by_side(client)
