@@ -39,8 +39,9 @@ def test_once_signs_in_asks_and_ends_well_within_ten_seconds(tmp_path: Path) -> 
     assert took_s < 10
     steps = [line.split()[0] for line in done.stdout.splitlines() if not line.startswith((" ", "health"))]
     assert steps == ["ask", "register", "consent", "Oura", "token", "connect", "renew", "leave"]
-    # The simulated owner lives by the real clock: while they sleep, the night has a word instead of hours.
-    assert re.search(r"asleep \d+ h \d\d min|last_night: not there \(not_over_yet\)", done.stdout)
+    # The simulated owner lives by the real clock: while they sleep, the night has a word instead of hours, and another
+    # one from 06:00 on, when most nights are over and why this one is not there is not known.
+    assert re.search(r"asleep \d+ h \d\d min|last_night: not there \((not_over_yet|no_record)\)", done.stdout)
     assert "records, complete:" in done.stdout
     assert done.stderr == ""
     assert list(tmp_path.iterdir()) == []
